@@ -1,0 +1,1 @@
+//! The attribute `#[stampede_cached]`.
