@@ -1,0 +1,134 @@
+// #[stampede_cached(ttl = 60, key(tenant: u64 = t.id, day))]
+// async fn f(t: Tenant, day: &str) -> u8 { g(t, day) }
+
+async fn f(t: Tenant, day: &str) -> u8 {
+    let __wait = {
+        let __begun = match (&(t.id),) {
+            (__part0,) => {
+                let __key = (
+                    {
+                        use ::stampede_runtime::__private::fits::*;
+                        (&&::stampede_runtime::__private::Fit::<u64>(&(*__part0)))
+                            .stampede_part()
+                    },
+                    {
+                        use ::stampede_runtime::__private::fits::*;
+                        (&&::stampede_runtime::__private::Fit::<str>(&(*day)))
+                            .stampede_part()
+                    },
+                );
+                ::stampede_runtime::__private::begin(
+                    __stampede_f_in_an_impl_add_companions_false(),
+                    ::stampede_runtime::__private::Option::None,
+                    &__key,
+                )
+            }
+        };
+        match __begun {
+            ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+            ::stampede_runtime::__private::Begin::Load(__ticket) => {
+                __ticket
+                    .run(move || {
+                        let day = {
+                            use ::stampede_runtime::__private::owns::*;
+                            (&&::stampede_runtime::__private::Lent(day)).stampede_own()
+                        };
+                        async move {
+                            let day = ::stampede_runtime::__private::lend(&day);
+                            if false {
+                                return ::stampede_runtime::__private::absent::<u8>();
+                            }
+                            #[cfg(all())] { g(t, day) }
+                        }
+                    })
+            }
+        }
+    };
+    __wait.await
+}
+#[doc(hidden)]
+#[allow(dead_code)]
+fn __stampede_f_in_an_impl_add_companions_false() -> impl ::stampede_runtime::__private::Definition<
+    Outcome = impl ::stampede_runtime::__private::Outcome<
+        Return = u8,
+        Value = ::stampede_runtime::__private::Value<
+            u8,
+            { ::stampede_runtime::__private::is_result!(u8) },
+        >,
+    >,
+> {
+    {
+        static __STAMPEDE_SITE: ::stampede_runtime::__private::Site = ::stampede_runtime::__private::Site::new(
+            ::core::concat!(::core::module_path!(), "::", "f"),
+        );
+        ::stampede_runtime::__private::define(
+            &__STAMPEDE_SITE,
+            || {
+                use ::stampede_runtime::__private::probe::*;
+                ::stampede_runtime::__private::Config::new(
+                    ::stampede_runtime::__private::how!(u8),
+                    ::stampede_runtime::__private::PolicyBuilder::new()
+                        .ttl(::stampede_runtime::__private::Duration::new(60u64, 0u32)),
+                )
+            },
+        )
+    }
+}
+/// The cache entry of [`f`] for these arguments.
+#[allow(dead_code)]
+fn f_entry(
+    tenant: u64,
+    day: &str,
+) -> ::stampede_runtime::Entry<
+    'static,
+    ::stampede_runtime::__private::Value<
+        u8,
+        { ::stampede_runtime::__private::is_result!(u8) },
+    >,
+> {
+    let __entry = {
+        let __key = (
+            {
+                use ::stampede_runtime::__private::fits::*;
+                (&&::stampede_runtime::__private::Fit::<u64>(&tenant)).stampede_part()
+            },
+            {
+                use ::stampede_runtime::__private::fits::*;
+                (&&::stampede_runtime::__private::Fit::<str>(&(*day))).stampede_part()
+            },
+        );
+        ::stampede_runtime::__private::entry(
+            __stampede_f_in_an_impl_add_companions_false(),
+            ::stampede_runtime::__private::Option::None,
+            &__key,
+        )
+    };
+    __entry
+}
+/// The cache behind [`f`].
+#[allow(dead_code)]
+fn f_cache() -> ::stampede_runtime::CacheHandle {
+    ::stampede_runtime::__private::handle(
+        __stampede_f_in_an_impl_add_companions_false(),
+        ::stampede_runtime::__private::Option::None,
+        || {
+            let tenant: u64 = ::stampede_runtime::__private::absent();
+            let day: &str = ::stampede_runtime::__private::absent();
+            {
+                let __key = (
+                    {
+                        use ::stampede_runtime::__private::fits::*;
+                        (&&::stampede_runtime::__private::Fit::<u64>(&tenant))
+                            .stampede_part()
+                    },
+                    {
+                        use ::stampede_runtime::__private::fits::*;
+                        (&&::stampede_runtime::__private::Fit::<str>(&(*day)))
+                            .stampede_part()
+                    },
+                );
+                ::stampede_runtime::__private::witness(&__key)
+            }
+        },
+    )
+}
