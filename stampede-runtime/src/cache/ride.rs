@@ -1,0 +1,385 @@
+//! A call that memory could not answer, or not without asking for a refresh.
+
+use super::{
+    Core, Flight, Key, Stored,
+    begin::{Call, Purpose, Seat, how},
+    load::Job,
+    look::Demand,
+};
+use crate::{
+    clock::{Clock, Nanos, Now},
+    context::{Context, Held, Inside, Reason, Tag},
+    error::SharedError,
+    flight::{Failure, Landing, LoadTask, Patience, Role, Waited, next_number},
+    observe::{How, Served, StaleReason},
+    outcome::Outcome,
+    policy::Run,
+    stats::count,
+};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::{Arc, Weak, atomic::Ordering::Relaxed},
+    task::Poll,
+    time::Duration,
+};
+use tokio::task::AbortHandle;
+
+/// A load as a task of its own can run it.
+pub(crate) type BoxedLoad = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Starts a load.
+pub(crate) type Launch<B> = fn(B) -> Started<B>;
+
+/// Where a load was started.
+pub(crate) enum Started<B> {
+    /// In a task of its own.
+    Task(AbortHandle),
+    /// With others, by whoever gathers them.
+    Elsewhere,
+    /// Not yet: the caller is to run it.
+    Here(B),
+}
+
+/// A flight that a call leads, and its load to run.
+type Led<K, O> = (Job<K, O>, Arc<Flight<O>>);
+
+impl<K: Key, O: Outcome> Call<K, O> {
+    /// The tags of the entry that the load will make.
+    pub(crate) fn tag(&mut self, tags: impl IntoIterator<Item = Tag>) {
+        self.tags.extend(tags);
+    }
+
+    /// Does what is to be done. `prepare` makes the load, `launch` starts it.
+    pub(crate) async fn ride<P, B>(self, prepare: P, launch: Launch<B>) -> O::Return
+    where
+        P: FnOnce(Job<K, O>) -> B,
+        B: Future<Output = ()> + Unpin,
+    {
+        let Self { mut seat, purpose, outcome, demand, tags, context } = self;
+        let since = match purpose {
+            Purpose::Tell(missed) => {
+                missed.store(true, Relaxed);
+                return std::future::pending().await;
+            }
+            Purpose::Refresh { ready } => match seat.board_refresh(&context, &tags) {
+                None => return outcome.close(ready),
+                Some((job, flight)) => match start(launch, prepare(job), &flight) {
+                    None => return outcome.close(ready),
+                    Some(load) => return seat.finish_here(load, &flight, outcome, ready).await,
+                },
+            },
+            Purpose::Bypass => None,
+            Purpose::Load { since } => Some(since),
+        };
+        let mut ride =
+            Ride { seat, outcome, demand, tags, context, since, came: 0, leads: false, prepare: Some(prepare), launch };
+        loop {
+            if let Some(answer) = ride.leg().await {
+                return answer;
+            }
+        }
+    }
+}
+
+impl<K: Key, O: Outcome> Seat<K, O> {
+    /// Registers the refresh, unless it has become needless.
+    fn board_refresh(&mut self, context: &Context, tags: &[Tag]) -> Option<Led<K, O>> {
+        let core = self.core.upgrade()?;
+        let now = Now::read();
+        let mut locked = core.flights.lock(self.hash);
+        if core.is_fresh(self.hash, &|key| *key == self.key) {
+            return None;
+        }
+        let mut new =
+            || Arc::new(Flight::<O>::new(self.hash, Arc::clone(&core.name), now, Reason::Refresh, tags.to_vec()));
+        let flight = locked.board_refresh(&self.key, self.hash, &mut new);
+        drop(locked);
+        // From here on the end of a flight clears the mark.
+        self.elected = false;
+        let (flight, anew) = flight?;
+        count(&core.counters.refreshes);
+        if anew {
+            count(&core.counters.direct);
+        }
+        let inside = Inside { flight: Arc::<Flight<O>>::clone(&flight), cache: core.held() };
+        let (load, inside) = (Some(flight.load()), Some(inside));
+        let context = Context { scope: context.scope.clone(), load, inside, ..Context::default() };
+        Some((Job::new(&core, Arc::clone(&flight), context), flight))
+    }
+
+    /// The refreshing caller of `run = "in_caller"` waits for its own load.
+    async fn finish_here<B: Future<Output = ()> + Unpin>(
+        &self,
+        load: B,
+        flight: &Arc<Flight<O>>,
+        outcome: O,
+        ready: Stored<O>,
+    ) -> O::Return {
+        run_here(load, flight).await;
+        match flight.landing() {
+            Some(Landing::Value(value)) => outcome.close(Ok(value.clone())),
+            // The refresh failed; its error is hidden by what there is.
+            Some(Landing::Kept { .. } | Landing::Failed(Failure::Abandoned)) | None => outcome.close(ready),
+            Some(Landing::Failed(Failure::Error(failure))) => outcome.close(Err(failure.clone())),
+            Some(Landing::Failed(Failure::Panicked(panic))) => panic.resume(),
+        }
+    }
+}
+
+/// Starts a load. `Some`: the caller is to run it.
+fn start<B, V, F>(launch: Launch<B>, load: B, flight: &crate::flight::Flight<V, F>) -> Option<B> {
+    match launch(load) {
+        Started::Task(task) => {
+            flight.set_task(LoadTask::new(task, 1));
+            None
+        }
+        Started::Elsewhere => None,
+        Started::Here(load) => Some(load),
+    }
+}
+
+/// Runs the load of a flight in the caller, until it ends or its flight lands without it.
+async fn run_here<B: Future<Output = ()> + Unpin, V, F>(mut load: B, flight: &crate::flight::Flight<V, F>) {
+    let mut landed = pin!(flight.wait(Patience { soft: false, overdue: false }));
+    poll_fn(|cx| {
+        if landed.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        Pin::new(&mut load).poll(cx)
+    })
+    .await;
+}
+
+/// How long ago it was that time on that clock.
+fn age(stored: Nanos, clock: Clock) -> Nanos {
+    Now::for_entry(clock).map_or(0, |now| now.at.saturating_sub(stored))
+}
+
+/// A call on its way to an answer.
+struct Ride<K: Key, O: Outcome, P, B> {
+    seat: Seat<K, O>,
+    outcome: O,
+    demand: Demand,
+    tags: Vec<Tag>,
+    context: Context,
+    /// `None`: for itself alone.
+    since: Option<u64>,
+    /// The number at which the caller came to the flight that it waits for.
+    came: u64,
+    /// Whether it leads that flight.
+    leads: bool,
+    /// The means to lead, used once.
+    prepare: Option<P>,
+    launch: Launch<B>,
+}
+
+/// What a call does next.
+enum Next<K: Key, O: Outcome> {
+    Take(Stored<O>),
+    Lead(Job<K, O>, Arc<Flight<O>>),
+    Follow(Arc<Flight<O>>),
+    Await(Arc<Flight<O>>),
+    Stranded,
+}
+
+/// A caller who waits; with `run = "cancellable"`, the last one's end is the load's.
+struct Interest<K: Key, O: Outcome> {
+    core: Weak<Core<K, O>>,
+    flight: Arc<Flight<O>>,
+}
+
+impl<K: Key, O: Outcome> Drop for Interest<K, O> {
+    fn drop(&mut self) {
+        if !self.flight.leave() {
+            return;
+        }
+        if let Some(core) = self.core.upgrade() {
+            if core.policy.run() == Run::Cancellable {
+                core.give_up(&self.flight);
+            }
+        }
+    }
+}
+
+impl<K, O, P, B> Ride<K, O, P, B>
+where
+    K: Key,
+    O: Outcome,
+    P: FnOnce(Job<K, O>) -> B,
+    B: Future<Output = ()> + Unpin,
+{
+    /// One flight's worth of the way: an answer, or `None` if the way goes on.
+    async fn leg(&mut self) -> Option<O::Return> {
+        let (flight, job) = match self.board() {
+            Next::Take(value) => return Some(self.outcome.close(value)),
+            Next::Await(flight) => {
+                flight.wait(Patience { soft: false, overdue: self.prepare.is_some() }).await;
+                return None;
+            }
+            Next::Stranded => return Some(self.strand()),
+            Next::Follow(flight) => (flight, None),
+            Next::Lead(job, flight) => (flight, Some(job)),
+        };
+        let interest = Interest { core: Weak::clone(&self.seat.core), flight };
+        self.leads = job.is_some();
+        // Whoever leads has not led before.
+        let load = job.and_then(|job| start(self.launch, (self.prepare.take()?)(job), &interest.flight));
+        if let Some(load) = load {
+            run_here(load, &interest.flight).await;
+        }
+        self.wait(interest).await
+    }
+
+    fn board(&mut self) -> Next<K, O> {
+        let can_lead = self.prepare.is_some();
+        let now = Now::read();
+        let Some(core) = self.seat.core.upgrade() else { return self.alone(can_lead, now) };
+        let Some(since) = self.since else {
+            let flight = Arc::new(self.flight(&core.name, now));
+            flight.join();
+            return if can_lead {
+                Next::Lead(Job::new(&core, Arc::clone(&flight), self.load_context(&flight)), flight)
+            } else {
+                Next::Stranded
+            };
+        };
+        let (hash, key) = (self.seat.hash, &self.seat.key);
+        let mut locked = core.flights.lock(hash);
+        self.came = next_number();
+        // A flight may have landed since memory was asked.
+        if since == 0 {
+            let found = core.look_again(hash, &|other| other == key, self.demand.without_refresh());
+            if let Some(found) = found {
+                self.tell(how(found.freshness), found.age);
+                return Next::Take(found.value);
+            }
+        }
+        let role = locked.board(key, hash, since, can_lead, &mut || Arc::new(self.flight(&core.name, now)));
+        drop(locked);
+        match role {
+            Role::Lead { flight, anew } => {
+                if anew {
+                    count(&core.counters.direct);
+                }
+                Next::Lead(Job::new(&core, Arc::clone(&flight), self.load_context(&flight)), flight)
+            }
+            Role::Follow(flight) => {
+                count(&core.counters.coalesced);
+                Next::Follow(flight)
+            }
+            Role::Await(flight) => Next::Await(flight),
+            Role::Stranded => Next::Stranded,
+        }
+    }
+
+    fn flight(&self, name: &Arc<str>, now: Now) -> Flight<O> {
+        let reason = if self.since == Some(0) { Reason::Miss } else { Reason::Forced };
+        Flight::<O>::new(self.seat.hash, Arc::clone(name), now, reason, self.tags.clone())
+    }
+
+    /// The cache is gone with its scope: the load is run for this caller alone.
+    fn alone(&self, can_lead: bool, now: Now) -> Next<K, O> {
+        if !can_lead {
+            return Next::Stranded;
+        }
+        let flight = Arc::new(self.flight(&Arc::from("a dropped cache"), now));
+        Next::Lead(Job::without_cache(Arc::clone(&flight), self.outcome, self.load_context(&flight)), flight)
+    }
+
+    fn load_context(&self, flight: &Arc<Flight<O>>) -> Context {
+        let cache: Weak<dyn Held> = self.seat.core.clone();
+        let inside = Inside { flight: Arc::<Flight<O>>::clone(flight), cache };
+        let mode = self.context.mode.through_a_load();
+        let (load, inside) = (Some(flight.load()), Some(inside));
+        Context { scope: self.context.scope.clone(), mode, observer: None, load, inside }
+    }
+
+    async fn wait(&mut self, interest: Interest<K, O>) -> Option<O::Return> {
+        let mut patience = Patience { soft: true, overdue: self.prepare.is_some() };
+        loop {
+            match interest.flight.wait(patience).await {
+                Waited::Landed(_) if interest.flight.is_tainted_for(self.came) => return None,
+                Waited::Landed(landing) => return self.answer(landing),
+                Waited::Overdue => return None,
+                Waited::Soft => match self.old() {
+                    Some(value) => {
+                        interest.flight.keep_going();
+                        return Some(self.outcome.close(Ok(value)));
+                    }
+                    None => patience.soft = false,
+                },
+            }
+        }
+    }
+
+    /// The old value that a caller may leave with after `soft_timeout`.
+    fn old(&self) -> Option<O::Value> {
+        let core = self.seat.core.upgrade()?;
+        let old = core.old(self.seat.hash, &|key| *key == self.seat.key)?;
+        let accepted = self.demand.accepts(old.stored, old.clock) && self.since == Some(0);
+        accepted.then(|| {
+            count(&core.counters.served_on_error);
+            self.tell(How::Stale(StaleReason::SlowLoad), age(old.stored, old.clock));
+            old.value
+        })
+    }
+
+    /// What a landing means for this caller. `None`: the flight was abandoned and is led anew.
+    fn answer(&self, landing: &Landing<O::Value, O::Failure>) -> Option<O::Return> {
+        let loaded = if self.leads { How::Loaded } else { How::Joined };
+        let failure = match landing {
+            Landing::Value(value) => {
+                self.tell(loaded, 0);
+                return Some(self.outcome.close(Ok(value.clone())));
+            }
+            Landing::Kept { value, stored, clock, .. } if self.demand.accepts(*stored, *clock) => {
+                if let Some(core) = self.seat.core.upgrade() {
+                    count(&core.counters.served_on_error);
+                }
+                self.tell(How::Stale(StaleReason::LoadFailed), age(*stored, *clock));
+                return Some(self.outcome.close(Ok(value.clone())));
+            }
+            Landing::Kept { cause, .. } | Landing::Failed(cause) => cause,
+        };
+        match failure {
+            Failure::Error(failure) => {
+                self.tell(loaded, 0);
+                Some(self.outcome.close(Err(failure.clone())))
+            }
+            Failure::Panicked(panic) => panic.resume(),
+            Failure::Abandoned => None,
+        }
+    }
+
+    /// Tells who observes how the call was answered.
+    fn tell(&self, how: How, age: Nanos) {
+        if let (Some(observer), Some(core)) = (&self.context.observer, self.seat.core.upgrade()) {
+            observer.tell(Served::new(&core.name, how, Duration::from_nanos(age)));
+        }
+    }
+
+    /// The load was lost, its arguments with it, and nobody else leads: its runtime was shut down under the caller.
+    fn strand(&self) -> O::Return {
+        let lost = SharedError::lost();
+        let message = lost.to_string();
+        match self.outcome.give_up(lost) {
+            Some(failure) => self.outcome.close(Err(failure)),
+            None => panic!("{message}"),
+        }
+    }
+}
+
+impl<K: Key, O: Outcome> Core<K, O> {
+    /// Drops the load of a flight that nobody waits for.
+    fn give_up(&self, flight: &Arc<Flight<O>>) {
+        // Under the lock, where callers join.
+        let locked = self.flights.lock(flight.hash);
+        let alone = flight.serves_nobody();
+        drop(locked);
+        if alone {
+            self.land_failure(flight, super::land::Failed::unwanted());
+            flight.abort();
+        }
+    }
+}

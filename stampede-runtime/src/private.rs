@@ -1,0 +1,415 @@
+//! All that generated code may call. Not for people: it changes with any release.
+//!
+//! The expansion names a [`Site`], the parts of the key and a closure that makes the load's future; everything else is
+//! here and behind it.
+
+pub use crate::{
+    arguments::{Again, Fit, Lend, Lent, Own, Owned, Peeled, Unowned, again, fits, lend, owns, peels},
+    cache::{Begin, Key},
+    each::{Batch, EachKind, EachTicket, Only, PairsOf, ResultOf, begin_each, kinds},
+    key::{KeyPart, KeyRef, Part},
+    outcome::{
+        CloneError, ConvertError, EachError, EachReturn, EachValue, Fallible, Outcome, Pick, Picks, PicksEach, Plain,
+        Probe, TimesOut, Value,
+        probe::{Answer, Failure, Pairs, Shareable},
+        share_with,
+    },
+    policy::{Extent, Policy, PolicyBuilder, PolicyError, Run},
+    site::Site,
+};
+use crate::{
+    cache::{BoxedLoad, Call, Core, Hooks, Job, Started, check},
+    context::{self, Tag},
+    handle::{self, CacheHandle, Entry, OwnedKey},
+    registry::AnyCache,
+    scope::CacheScope,
+};
+use std::{
+    any::{TypeId, type_name},
+    borrow::Cow,
+    fmt,
+    marker::PhantomData,
+    pin::Pin,
+    sync::Arc,
+};
+pub use std::{
+    option::Option::{self, None, Some},
+    result::Result::{self, Err, Ok},
+    time::Duration,
+};
+
+/// The ranks of the probe, without their names: the user's own tokens stand in the block that imports them.
+pub mod probe {
+    pub use crate::outcome::probe::{
+        HowClone as _, HowConvert as _, HowEachClone as _, HowEachConvert as _, HowEachPlain as _, HowEachWith as _,
+        HowPlain as _, NoneOption as _, NonePlain as _, NoneResult as _, NoneResultOption as _, NotResult as _,
+        ShareAsRef as _, ShareDebug as _, ShareDisplay as _, ShareError as _, ShareNothing as _, ShareOpaque as _,
+        ShareRefused as _, UnfitCloneError as _, UnfitEach as _, UnfitEachError as _, UnfitEachOk as _,
+        UnfitEachValue as _, UnfitError as _, UnfitPlain as _, UnfitValue as _,
+    };
+}
+
+/// What a function's attribute says about its cache.
+pub struct Config<O: Outcome> {
+    outcome: O,
+    policy: PolicyBuilder,
+    hooks: Hooks<O>,
+    receiver: Option<&'static str>,
+}
+
+impl<O: Outcome> Config<O> {
+    /// Without callbacks.
+    pub fn new(outcome: O, policy: PolicyBuilder) -> Self {
+        Self { outcome, policy, hooks: Hooks::default(), receiver: None }
+    }
+
+    /// The function is a method of `S`, whose name is then part of the cache's.
+    #[must_use]
+    pub fn method_of<S: ?Sized>(mut self) -> Self {
+        self.receiver = Some(type_name::<S>());
+        self
+    }
+
+    /// The value decides how long it lives.
+    #[must_use]
+    pub fn ttl_of(mut self, ttl_of: fn(&O::Value) -> Option<Duration>) -> Self {
+        self.hooks.ttl_of = Some(ttl_of);
+        self
+    }
+
+    /// Which errors the old value may hide.
+    #[must_use]
+    pub fn outage(mut self, outage: fn(&O::Error) -> bool) -> Self {
+        self.hooks.outage = Some(outage);
+        self
+    }
+
+    /// What a value weighs.
+    #[must_use]
+    pub fn weight(mut self, weight: fn(&O::Value) -> u32) -> Self {
+        self.hooks.weight = Some(weight);
+        self
+    }
+}
+
+impl<O: Outcome> fmt::Debug for Config<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// One annotated function, with its types. Its own type tells the instantiations of a generic function apart.
+pub trait Definition: Copy + 'static {
+    /// The kind of its return type.
+    type Outcome: Outcome;
+    /// Its static.
+    fn site(&self) -> &'static Site;
+    /// Its configuration, made when its cache is first used.
+    fn config(&self) -> Config<Self::Outcome>;
+}
+
+/// See [`define`].
+#[derive(Clone, Copy)]
+pub struct Defined<C> {
+    site: &'static Site,
+    config: C,
+}
+
+impl<C> fmt::Debug for Defined<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Defined").field(self.site).finish()
+    }
+}
+
+/// The definition of a function. `config` must capture nothing.
+pub const fn define<C, O>(site: &'static Site, config: C) -> Defined<C>
+where
+    C: Fn() -> Config<O> + Copy + 'static,
+    O: Outcome,
+{
+    Defined { site, config }
+}
+
+impl<C, O> Definition for Defined<C>
+where
+    C: Fn() -> Config<O> + Copy + 'static,
+    O: Outcome,
+{
+    type Outcome = O;
+
+    fn site(&self) -> &'static Site {
+        self.site
+    }
+
+    fn config(&self) -> Config<O> {
+        (self.config)()
+    }
+}
+
+/// The owned key of a call with the borrowed key `Q`.
+type OwnedOf<Q> = <Q as KeyRef>::Owned;
+
+/// Has `found` see the cache of the function in the scope that applies.
+pub(crate) fn with_core<D: Definition, Q: KeyRef, R>(
+    definition: D,
+    scope: Option<&CacheScope>,
+    found: impl FnOnce(&Core<OwnedOf<Q>, D::Outcome>) -> R,
+) -> R {
+    let make = |dice| -> Arc<dyn AnyCache> {
+        let Config { outcome, policy, hooks, receiver } = definition.config();
+        let name = &*cache_name(definition.site().name(), receiver);
+        match check(policy, &outcome, &hooks) {
+            Ok(policy) => Core::<OwnedOf<Q>, D::Outcome>::new(name, policy, outcome, hooks, dice),
+            Err(error) => panic!("the policy of {name} does not hold together: {error}"),
+        }
+    };
+    definition.site().cache(TypeId::of::<D>(), scope, make, |cache| {
+        match cache.as_any().downcast_ref() {
+            Some(core) => found(core),
+            // One definition is used with one key expression: the macro's.
+            None => unreachable!("the cache of {} was made with other types", definition.site().name()),
+        }
+    })
+}
+
+/// A call that needs the loader, or is to refresh.
+pub struct Ticket<K: Key, O: Outcome>(Call<K, O>);
+
+impl<K: Key, O: Outcome> fmt::Debug for Ticket<K, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ticket")
+    }
+}
+
+/// `module::function`, with the type that a method belongs to in between: `module::Type::function`.
+fn cache_name(site: &'static str, receiver: Option<&'static str>) -> Cow<'static, str> {
+    let (Some(receiver), Some((module, function))) = (receiver, site.rsplit_once("::")) else { return site.into() };
+    // Without its own path, which is the function's or of no interest, and without its parameters.
+    let plain = receiver.split('<').next().unwrap_or(receiver);
+    let plain = plain.rsplit("::").next().unwrap_or(plain);
+    format!("{module}::{plain}::{function}").into()
+}
+
+/// How a call of the outcome `O` with the borrowed key `Q` goes on.
+type Begun<O, Q> = Begin<<O as Outcome>::Return, Ticket<OwnedOf<Q>, O>>;
+
+/// Answers a call from memory, or says that it needs the loader.
+#[inline]
+pub fn begin<D: Definition, Q: KeyRef>(definition: D, scope: Option<&CacheScope>, key: &Q) -> Begun<D::Outcome, Q> {
+    with_core::<D, Q, _>(definition, scope, |core| match begin_in(core, key) {
+        Begin::Ready(answer) => Begin::Ready(answer),
+        Begin::Load(call) => Begin::Load(Ticket(call)),
+    })
+}
+
+/// Begins a call of a cache.
+#[inline]
+pub(crate) fn begin_in<K: Key, O: Outcome>(
+    core: &Core<K, O>,
+    key: &impl KeyRef<Owned = K>,
+) -> Begin<O::Return, Call<K, O>> {
+    if !context::is_plain() {
+        handle::capture(core, key);
+    }
+    core.begin(key)
+}
+
+impl<K: Key, O: Outcome> Ticket<K, O> {
+    /// The tags of the entry.
+    #[must_use]
+    pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<Cow<'static, str>>>) -> Self {
+        self.0.tag(tags.into_iter().map(Into::into));
+        self
+    }
+
+    /// Runs the load as a task of its own if this call leads, and waits for the answer.
+    pub fn run<M, F>(self, make: M) -> impl Future<Output = O::Return>
+    where
+        M: FnOnce() -> F,
+        F: Future<Output = O::Return> + Send + 'static,
+    {
+        // Boxed here, so that all that runs a load is compiled once for a key and a return type, and not for each body.
+        let prepare = move |job: Job<K, O>| run_boxed(job, || Box::pin(make()));
+        Box::pin(self.0.ride(prepare, spawn))
+    }
+
+    /// Runs the load in this call's own task if it leads, and waits for the answer.
+    pub fn run_in_caller<M, F>(self, make: M) -> impl Future<Output = O::Return>
+    where
+        M: FnOnce() -> F,
+        F: Future<Output = O::Return>,
+    {
+        let prepare = move |job: Job<K, O>| {
+            let load = job.prepare(make);
+            Box::pin(job.run(load))
+        };
+        Box::pin(self.0.ride(prepare, Started::Here))
+    }
+}
+
+/// A body's future.
+type BoxedBody<R> = Pin<Box<dyn Future<Output = R> + Send>>;
+
+fn run_boxed<K: Key, O: Outcome>(job: Job<K, O>, make: impl FnOnce() -> BoxedBody<O::Return>) -> BoxedLoad {
+    let load = job.prepare(make);
+    run_prepared(job, load)
+}
+
+fn run_prepared<K: Key, O: Outcome>(job: Job<K, O>, load: Option<BoxedBody<O::Return>>) -> BoxedLoad {
+    Box::pin(job.run(load))
+}
+
+/// Starts a load in the current runtime; without one the caller runs it.
+pub(crate) fn spawn(load: BoxedLoad) -> Started<BoxedLoad> {
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => Started::Task(runtime.spawn(load).abort_handle()),
+        Err(_) => Started::Here(load),
+    }
+}
+
+/// The entry of a key.
+pub fn entry<D: Definition, Q: KeyRef>(
+    definition: D,
+    scope: Option<&CacheScope>,
+    key: &Q,
+) -> Entry<'static, <D::Outcome as Outcome>::Value> {
+    let key = OwnedKey(key.to_key());
+    Entry::new(kept::<D, Q>(definition, scope), key)
+}
+
+/// The entry, what is planted in it carrying these tags.
+pub fn tagged<T>(entry: Entry<'static, T>, tags: impl IntoIterator<Item = impl Into<Tag>>) -> Entry<'static, T> {
+    entry.tagged(tags.into_iter().map(Into::into).collect())
+}
+
+/// The cache of a function. `key` is never called: its type says what the key is.
+pub fn handle<D, K, W>(definition: D, scope: Option<&CacheScope>, _key: W) -> CacheHandle
+where
+    D: Definition,
+    K: Key,
+    W: FnOnce() -> Witness<K>,
+{
+    CacheHandle::new(kept::<D, OwnedKey<K>>(definition, scope))
+}
+
+/// The type of an owned key.
+#[derive(Debug)]
+pub struct Witness<K>(PhantomData<fn() -> K>);
+
+/// The type of the owned key that `key` becomes.
+pub const fn witness<Q: KeyRef>(_key: &Q) -> Witness<Q::Owned> {
+    Witness(PhantomData)
+}
+
+/// A parameter in code that is only there for its type.
+///
+/// # Panics
+///
+/// Always: it is never called.
+#[must_use]
+pub fn absent<T>() -> T {
+    unreachable!("only the type of this is asked for")
+}
+
+fn kept<D: Definition, Q: KeyRef>(definition: D, scope: Option<&CacheScope>) -> Arc<Core<Q::Owned, D::Outcome>> {
+    loop {
+        // Only what is dropped between the two can't be kept; it is made anew then.
+        if let Some(core) = with_core::<D, Q, _>(definition, scope, Core::keep) {
+            return core;
+        }
+    }
+}
+
+/// `percent` of `ttl`.
+#[must_use]
+pub const fn percent(percent: f64) -> Extent {
+    Extent::percent(percent)
+}
+
+/// Checks that an argument of the attribute is a duration, so that the error is at its value.
+#[must_use]
+pub const fn duration(duration: Duration) -> Duration {
+    duration
+}
+
+/// A receiver that a load can own.
+#[diagnostic::on_unimplemented(
+    message = "a load must own `self`, and `{Self}` is not `Clone`",
+    label = "a load outlives the call that began it",
+    note = "put the fields in an `Arc<Inner>` and derive `Clone`",
+    note = "or take `self: Arc<Self>`",
+    note = "or call a cached free function over what the method uses"
+)]
+pub trait OwnSelf: Clone + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<S: Clone + Send + 'static> OwnSelf for S {}
+
+/// The load's copy of the receiver.
+pub fn own_self<S: OwnSelf>(this: &S) -> S {
+    this.clone()
+}
+
+/// The kind of a return type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __stampede_how {
+    ($answer:ty) => {{
+        #[allow(unused_imports)]
+        use $crate::__private::probe::*;
+        let probe = $crate::__private::Probe::<$answer>::new();
+        (&&&&&&&probe).stampede_how((&&&&probe).stampede_none(), (&&&&&&&probe).stampede_share())
+    }};
+}
+
+/// The kind of a return type whose errors are made by `share_err`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __stampede_share_with {
+    ($answer:ty, $make:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::__private::probe::*;
+        let probe = $crate::__private::Probe::<$answer>::new();
+        $crate::__private::share_with($make, (&&&&probe).stampede_none(), (&&&&&&&probe).stampede_share())
+    }};
+}
+
+/// Whether a return type is a `Result`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __stampede_is_result {
+    ($answer:ty) => {{
+        #[allow(unused_imports)]
+        use $crate::__private::probe::*;
+        $crate::__private::Probe::<$answer>::IS_RESULT
+    }};
+}
+
+/// The kind of the elements of a batch function's return type.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __stampede_how_each {
+    ($answer:ty) => {{
+        #[allow(unused_imports)]
+        use $crate::__private::probe::*;
+        let probe = $crate::__private::Probe::<$answer>::new();
+        (&&&&&&&probe).stampede_how_each((), (&&&&&&&probe).stampede_share())
+    }};
+}
+
+/// The kind of the elements of a batch function whose errors are made by `share_err`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __stampede_share_each_with {
+    ($answer:ty, $make:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::__private::probe::*;
+        let probe = $crate::__private::Probe::<$answer>::new();
+        probe.stampede_how_each_with($make, (&&&&&&&probe).stampede_share())
+    }};
+}
+
+pub use crate::{
+    __stampede_how as how, __stampede_how_each as how_each, __stampede_is_result as is_result,
+    __stampede_share_each_with as share_each_with, __stampede_share_with as share_with_answer,
+};
