@@ -322,9 +322,12 @@ where
 {
     /// The tags of the entries.
     #[must_use]
-    pub fn tags<T: Into<std::borrow::Cow<'static, str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
-        let tags: Vec<_> = tags.into_iter().map(Into::into).collect();
-        self.calls.iter_mut().for_each(|(_, call)| call.tag(tags.iter().cloned()));
+    pub fn tags<T: IntoIterator<Item: Into<std::borrow::Cow<'static, str>>>>(
+        mut self,
+        tags: impl FnOnce() -> T,
+    ) -> Self {
+        let tags: Vec<_> = tags().into_iter().map(Into::into).collect();
+        self.calls.iter_mut().for_each(|(_, call)| call.tag(|| tags.clone()));
         self
     }
 

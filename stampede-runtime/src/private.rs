@@ -217,8 +217,8 @@ pub(crate) fn begin_in<K: Key, O: Outcome>(
 impl<K: Key, O: Outcome> Ticket<K, O> {
     /// The tags of the entry.
     #[must_use]
-    pub fn tags(mut self, tags: impl IntoIterator<Item = impl Into<Cow<'static, str>>>) -> Self {
-        self.0.tag(tags.into_iter().map(Into::into));
+    pub fn tags<I: IntoIterator<Item: Into<Cow<'static, str>>>>(mut self, tags: impl FnOnce() -> I) -> Self {
+        self.0.tag(|| tags().into_iter().map(Into::into).collect());
         self
     }
 

@@ -83,7 +83,7 @@ impl Printer<'_> {
         let (begun, answer, ticket, wait) = (local("__begun"), local("__answer"), local("__ticket"), local("__wait"));
         let begin = self.begin();
         // A statement of its own, so that what the tags borrow is gone before the load takes it.
-        let tags = self.plan.tags.as_ref().map(|tags| quote!(let #ticket = #ticket.tags(#tags);));
+        let tags = self.plan.tags.as_ref().map(|tags| quote!(let #ticket = #ticket.tags(|| #tags);));
         let load = self.load();
         let allow = allow_underscores(self.plan.load.params.iter().map(|param| &param.name));
         quote! {

@@ -28,7 +28,7 @@ impl Service {
             match __begun {
                 ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
                 ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                    let __ticket = __ticket.tags([format!("{id}")]);
+                    let __ticket = __ticket.tags(|| [format!("{id}")]);
                     __ticket
                         .run(move || {
                             let __self = ::stampede_runtime::__private::own_self(self);

@@ -174,8 +174,19 @@ impl<K: Key, O: Outcome> Core<K, O> {
         };
         events::load_failed(&self.name, how, served_old);
         if let Some(pause) = pause {
-            count(&self.counters.pauses);
-            events::pause(&self.name, Duration::from_nanos(pause));
+            self.tell_pause(pause);
+        }
+    }
+
+    fn tell_pause(&self, pause: Nanos) {
+        count(&self.counters.pauses);
+        events::pause(&self.name, Duration::from_nanos(pause));
+    }
+
+    /// Begins the pause of a refresh that could not even begin.
+    pub(super) fn pause(&self, hash: u64, key: &K) {
+        if let Some(pause) = self.begin_pause(hash, key) {
+            self.tell_pause(pause);
         }
     }
 

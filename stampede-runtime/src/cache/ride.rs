@@ -18,6 +18,7 @@ use crate::{
 };
 use std::{
     future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::{Pin, pin},
     sync::{Arc, Weak, atomic::Ordering::Relaxed},
     task::Poll,
@@ -45,9 +46,14 @@ pub(crate) enum Started<B> {
 type Led<K, O> = (Job<K, O>, Arc<Flight<O>>);
 
 impl<K: Key, O: Outcome> Call<K, O> {
-    /// The tags of the entry that the load will make.
-    pub(crate) fn tag(&mut self, tags: impl IntoIterator<Item = Tag>) {
-        self.tags.extend(tags);
+    /// The tags of the entry that the load will make, from the user's expression: if it panics, so does a call that needs
+    /// the load, and a call that has its answer begins no refresh.
+    pub(crate) fn tag(&mut self, tags: impl FnOnce() -> Vec<Tag>) {
+        match (catch_unwind(AssertUnwindSafe(tags)), &self.purpose) {
+            (Ok(tags), _) => self.tags.extend(tags),
+            (Err(_), Purpose::Refresh { .. }) => self.seat.pause(),
+            (Err(panic), _) => resume_unwind(panic),
+        }
     }
 
     /// Does what is to be done. `prepare` makes the load, `launch` starts it.
@@ -83,8 +89,19 @@ impl<K: Key, O: Outcome> Call<K, O> {
 }
 
 impl<K: Key, O: Outcome> Seat<K, O> {
+    /// The refresh that was asked for can't begin, nor can another for a while.
+    fn pause(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            core.pause(self.hash, &self.key);
+            self.elected = false;
+        }
+    }
+
     /// Registers the refresh, unless it has become needless.
     fn board_refresh(&mut self, context: &Context, tags: &[Tag]) -> Option<Led<K, O>> {
+        if !self.elected {
+            return None;
+        }
         let core = self.core.upgrade()?;
         let now = Now::read();
         let mut locked = core.flights.lock(self.hash);
