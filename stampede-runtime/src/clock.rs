@@ -1,9 +1,10 @@
 //! Time: what one entry or flight is measured with.
 //!
 //! Two clocks. The real one is the system's monotonic clock. A hit reads it in its coarse form, a few nanoseconds, and in
-//! its precise form only where the coarse one, which lags behind, can't tell on which side of a deadline it is. The other is tokio's, when it is paused: an entry that was stored under
-//! a paused clock is measured with that clock, and seen only in the runtime whose clock it is. That is found out where
-//! time is not short (a store, the start of a load), so that a hit on a real entry costs one coarse read.
+//! its precise form only where the coarse one, which lags behind, can't tell on which side of a deadline it is. The other
+//! is tokio's, when it is paused: an entry that was stored under a paused clock is measured with that clock, and seen
+//! only in the runtime whose clock it is. That is found out where time is not short (a store, the start of a load), so
+//! that a hit on a real entry costs one coarse read.
 
 use std::{
     sync::LazyLock,
@@ -56,7 +57,7 @@ impl Now {
     #[inline]
     pub(crate) fn glance(clock: Clock) -> Option<(Nanos, Nanos)> {
         match clock {
-            Clock::Real => Some((coarse_or_paused(), LAG)),
+            Clock::Real => Some((moved().unwrap_or_else(coarse), LAG)),
             Clock::Paused(_) => Self::for_entry(clock).map(|now| (now.at, 0)),
         }
     }
@@ -64,7 +65,7 @@ impl Now {
     /// Reads the clock that an entry of `clock` is judged by, or `None` where that entry can't be seen.
     pub(crate) fn for_entry(clock: Clock) -> Option<Self> {
         match clock {
-            Clock::Real => Some(Self { clock, at: real_or_paused() }),
+            Clock::Real => Some(Self { clock, at: moved().unwrap_or_else(Self::real) }),
             Clock::Paused(id) => {
                 let handle = tokio::runtime::Handle::try_current().ok()?;
                 (handle.id() == id).then(|| Self { clock, at: nanos(tokio::time::Instant::now().into_std()) })
@@ -76,23 +77,11 @@ impl Now {
 /// How far the coarse clock is behind at most, for all we have seen: its tick can be late on a busy machine.
 const LAG: Nanos = 50_000_000;
 
-/// What a real entry is judged by: a clock that was paused after the store goes on from the same instant, so that the two
-/// are one line.
-fn real_or_paused() -> Nanos {
-    #[cfg(feature = "test-util")]
-    if let Some((_, instant)) = paused() {
-        return nanos(instant);
-    }
-    Now::real()
-}
-
+/// The time of a clock that was paused after a store: it goes on from the same instant, so that it and the real one are
+/// one line. Looked for only with the feature `test-util`.
 #[inline]
-fn coarse_or_paused() -> Nanos {
-    #[cfg(feature = "test-util")]
-    if let Some((_, instant)) = paused() {
-        return nanos(instant);
-    }
-    coarse()
+fn moved() -> Option<Nanos> {
+    if cfg!(feature = "test-util") { paused().map(|(_, instant)| nanos(instant)) } else { None }
 }
 
 /// The paused clock of the current runtime, if there is one.
@@ -123,7 +112,7 @@ pub(crate) fn saturating_nanos(duration: Duration) -> Nanos {
     Nanos::try_from(duration.as_nanos()).unwrap_or(NEVER)
 }
 
-/// The real clock, read cheaply: behind the precise one by at most [`resolution`], never ahead of it.
+/// The real clock, read cheaply: behind the precise one by a tick or, on a busy machine, a few; never ahead of it.
 #[cfg(target_os = "linux")]
 pub(crate) fn coarse() -> Nanos {
     static OFFSET: LazyLock<Duration> = LazyLock::new(|| {
@@ -147,7 +136,7 @@ pub(crate) fn coarse() -> Nanos {
     nanos(Instant::now())
 }
 
-/// How far [`coarse`] can be behind.
+/// How far [`coarse`] is behind when its ticks are not late.
 #[cfg(target_os = "linux")]
 pub(crate) fn resolution() -> Nanos {
     static RESOLUTION: LazyLock<Nanos> = LazyLock::new(|| {

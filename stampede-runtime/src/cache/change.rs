@@ -10,7 +10,7 @@ use crate::{
     outcome::Outcome,
     stats::count,
 };
-use std::any::Any;
+use std::{any::Any, borrow::Cow};
 
 impl<K: Key, O: Outcome> Core<K, O> {
     /// Plants a value. Loads that run now are too late to replace it.
@@ -20,9 +20,11 @@ impl<K: Key, O: Outcome> Core<K, O> {
         count(&self.counters.invalidations);
         let mut locked = self.flights.lock(hash);
         locked.supersede(hash, &|other| key.is(other));
-        let kept = if tags.is_empty() { self.tags_of(hash, &|other| key.is(other)) } else { Vec::new() };
-        let tags = if tags.is_empty() { &kept } else { tags };
-        let fill = Fill::planted(appraised.kind, appraised.weight, tags);
+        let tags = match tags {
+            [] => Cow::Owned(self.tags_of(hash, &|other| key.is(other))),
+            tags => Cow::Borrowed(tags),
+        };
+        let fill = Fill::planted(appraised.kind, appraised.weight, &tags);
         let dropped = self.put(&locked, hash, key.to_key(), Ok(appraised.value), &fill);
         drop(locked);
         drop(dropped);

@@ -31,22 +31,27 @@ pub(super) struct Failed<F> {
 }
 
 impl<F> Failed<F> {
+    /// As most failures are: an old value may hide it, nothing is stored, and a pause begins.
+    fn new(failure: Failure<F>) -> Self {
+        Self { failure, hidden: true, stored: None, pauses: true }
+    }
+
     pub(super) fn panicked(payload: Box<dyn Any + Send>) -> Self {
-        Self { failure: Failure::Panicked(Panic::new(payload)), hidden: true, stored: None, pauses: true }
+        Self::new(Failure::Panicked(Panic::new(payload)))
     }
 
     /// An error that no cache is left to store.
     pub(super) fn unstored(failure: F) -> Self {
-        Self { failure: Failure::Error(failure), hidden: true, stored: None, pauses: true }
+        Self::new(Failure::Error(failure))
+    }
+
+    pub(super) fn abandoned() -> Self {
+        Self::new(Failure::Abandoned)
     }
 
     /// Nobody waited any more: that says nothing about the loader.
     pub(super) fn unwanted() -> Self {
         Self { pauses: false, ..Self::abandoned() }
-    }
-
-    pub(super) fn abandoned() -> Self {
-        Self { failure: Failure::Abandoned, hidden: true, stored: None, pauses: true }
     }
 }
 
@@ -82,7 +87,7 @@ impl<K: Key, O: Outcome> Core<K, O> {
     /// The failure of a load that was given up, or of one whose error is sealed; cloned here, before any lock is taken.
     pub(super) fn sealed(&self, failure: O::Failure) -> Failed<O::Failure> {
         let stored = (!self.policy.err_ttl().is_zero()).then(|| failure.clone());
-        Failed { failure: Failure::Error(failure), hidden: true, stored, pauses: true }
+        Failed { stored, ..Failed::unstored(failure) }
     }
 
     pub(super) fn learn_cost(&self, took: Nanos) {

@@ -255,11 +255,7 @@ where
         let Some(since) = self.since else {
             let flight = Arc::new(self.flight(&core.name, now));
             flight.join();
-            return if can_lead {
-                Next::Lead(Job::new(&core, Arc::clone(&flight), self.load_context(&flight)), flight)
-            } else {
-                Next::Stranded
-            };
+            return if can_lead { self.lead(&core, flight) } else { Next::Stranded };
         };
         let (hash, key) = (self.seat.hash, &self.seat.key);
         let mut locked = core.flights.lock(hash);
@@ -279,7 +275,7 @@ where
                 if anew {
                     count(&core.counters.direct);
                 }
-                Next::Lead(Job::new(&core, Arc::clone(&flight), self.load_context(&flight)), flight)
+                self.lead(&core, flight)
             }
             Role::Follow(flight) => {
                 count(&core.counters.coalesced);
@@ -288,6 +284,10 @@ where
             Role::Await(flight) => Next::Await(flight),
             Role::Stranded => Next::Stranded,
         }
+    }
+
+    fn lead(&self, core: &Core<K, O>, flight: Arc<Flight<O>>) -> Next<K, O> {
+        Next::Lead(Job::new(core, Arc::clone(&flight), self.load_context(&flight)), flight)
     }
 
     fn flight(&self, name: &Arc<str>, now: Now) -> Flight<O> {
