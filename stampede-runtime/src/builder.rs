@@ -2,7 +2,7 @@
 
 use crate::{
     __private,
-    cache::{Begin, BoxedLoad, Core, Hooks, Job, Key, Started, check},
+    cache::{Begin, Core, Hooks, Key, check},
     error::SharedError,
     handle::{CacheHandle, Entry},
     key::{KeyPart, Part},
@@ -10,6 +10,7 @@ use crate::{
     policy::{Extent, Policy, PolicyBuilder, PolicyError, Run},
     registry::{self, AnyCache},
     scope::Dice,
+    ticket::Ticket,
 };
 use std::{error::Error, fmt, marker::PhantomData, sync::Arc, time::Duration};
 
@@ -72,13 +73,15 @@ impl<K: Key, V: Clone + Send + Sync + 'static> Cache<K, V> {
             Begin::Ready(answer) => return answer,
             Begin::Load(call) => call,
         };
-        let prepare = move |job: Job<K, Kind<V>>| -> BoxedLoad {
-            let load = job.prepare(load);
-            let load = load.map(|load| async { load.await.map_err(share) });
-            Box::pin(job.run(load))
+        let ticket = Ticket::new(call);
+        let load = move || {
+            let load = load();
+            async { load.await.map_err(share) }
         };
-        let in_caller = self.0.policy().run() == Run::InCaller;
-        Box::pin(call.ride(prepare, if in_caller { Started::Here } else { __private::spawn })).await
+        match self.0.policy().run() {
+            Run::InCaller => ticket.run_in_caller(load).await,
+            Run::Detached | Run::Cancellable => ticket.run(load).await,
+        }
     }
 
     pub(crate) fn core(&self) -> &Core<K, Kind<V>> {

@@ -1,7 +1,7 @@
 //! Batches as the attribute's `each` and [`Cache::get_or_load_many`] use them.
 
 use crate::{
-    __private::{Begin, Definition, begin_in, spawn, with_core},
+    __private::{Begin, Definition, begin_in, with_core},
     builder::{Cache, share},
     cache::{BoxedLoad, Call, Core, Key, Members, Started, ride_batch},
     error::SharedError,
@@ -9,6 +9,7 @@ use crate::{
     outcome::{ConvertError, Outcome, probe::Pairs},
     policy::Run,
     scope::CacheScope,
+    ticket::spawn,
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -277,7 +278,7 @@ where
     I: Hash + Eq + Clone,
     Q: KeyRef,
 {
-    with_core::<D, Q, _>(definition, scope, |core| begin_in_core(core, kind, ids, key))
+    with_core(definition.function(), scope, |core| begin_in_core(core, kind, ids, key))
 }
 
 fn begin_in_core<'a, E, I, Q, O>(

@@ -121,6 +121,7 @@ mod scope;
 mod site;
 mod stats;
 mod tags;
+mod ticket;
 mod timekeeper;
 mod urgency;
 

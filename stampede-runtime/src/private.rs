@@ -16,20 +16,20 @@ pub use crate::{
     },
     policy::{Extent, Policy, PolicyBuilder, PolicyError, Run},
     site::Site,
+    ticket::Ticket,
 };
 use crate::{
-    cache::{BoxedLoad, Call, Core, Hooks, Job, Started, check},
+    cache::{Call, Core, Hooks, check},
     context::{self, Tag},
     handle::{self, CacheHandle, Entry, OwnedKey},
     registry::AnyCache,
-    scope::CacheScope,
+    scope::{CacheScope, Dice},
 };
 use std::{
     any::{TypeId, type_name},
     borrow::Cow,
     fmt,
     marker::PhantomData,
-    pin::Pin,
     sync::Arc,
 };
 pub use std::{
@@ -99,13 +99,11 @@ impl<O: Outcome> fmt::Debug for Config<O> {
 }
 
 /// One annotated function, with its types. Its own type tells the instantiations of a generic function apart.
-pub trait Definition: Copy + 'static {
+pub trait Definition {
     /// The kind of its return type.
     type Outcome: Outcome;
-    /// Its static.
-    fn site(&self) -> &'static Site;
-    /// Its configuration, made when its cache is first used.
-    fn config(&self) -> Config<Self::Outcome>;
+    /// The function, as code that is not compiled for each knows it.
+    fn function(&self) -> Function<'_, Self::Outcome>;
 }
 
 /// See [`define`].
@@ -124,7 +122,7 @@ impl<C> fmt::Debug for Defined<C> {
 /// The definition of a function. `config` must capture nothing.
 pub const fn define<C, O>(site: &'static Site, config: C) -> Defined<C>
 where
-    C: Fn() -> Config<O> + Copy + 'static,
+    C: Fn() -> Config<O> + 'static,
     O: Outcome,
 {
     Defined { site, config }
@@ -132,52 +130,54 @@ where
 
 impl<C, O> Definition for Defined<C>
 where
-    C: Fn() -> Config<O> + Copy + 'static,
+    C: Fn() -> Config<O> + 'static,
     O: Outcome,
 {
     type Outcome = O;
 
-    fn site(&self) -> &'static Site {
-        self.site
-    }
-
-    fn config(&self) -> Config<O> {
-        (self.config)()
+    fn function(&self) -> Function<'_, O> {
+        Function { site: self.site, id: TypeId::of::<C>(), config: &self.config }
     }
 }
 
-/// The owned key of a call with the borrowed key `Q`.
-type OwnedOf<Q> = <Q as KeyRef>::Owned;
+/// An annotated function.
+#[derive(Clone, Copy)]
+pub struct Function<'a, O: Outcome> {
+    site: &'static Site,
+    /// Which of a generic function's instantiations it is.
+    id: TypeId,
+    /// Makes its configuration, when its cache is first used.
+    config: &'a dyn Fn() -> Config<O>,
+}
+
+impl<O: Outcome> fmt::Debug for Function<'_, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Function").field(self.site).finish()
+    }
+}
 
 /// Has `found` see the cache of the function in the scope that applies.
-pub(crate) fn with_core<D: Definition, Q: KeyRef, R>(
-    definition: D,
+#[inline]
+pub(crate) fn with_core<K: Key, O: Outcome, R>(
+    function: Function<'_, O>,
     scope: Option<&CacheScope>,
-    found: impl FnOnce(&Core<OwnedOf<Q>, D::Outcome>) -> R,
+    found: impl FnOnce(&Core<K, O>) -> R,
 ) -> R {
-    let make = |dice| -> Arc<dyn AnyCache> {
-        let Config { outcome, policy, hooks, receiver } = definition.config();
-        let name = &*cache_name(definition.site().name(), receiver);
-        match check(policy, &outcome, &hooks) {
-            Ok(policy) => Core::<OwnedOf<Q>, D::Outcome>::new(name, policy, outcome, hooks, dice),
-            Err(error) => panic!("the policy of {name} does not hold together: {error}"),
-        }
-    };
-    definition.site().cache(TypeId::of::<D>(), scope, make, |cache| {
-        match cache.as_any().downcast_ref() {
-            Some(core) => found(core),
-            // One definition is used with one key expression: the macro's.
-            None => unreachable!("the cache of {} was made with other types", definition.site().name()),
-        }
+    let make = |dice| make_core::<K, O>(function, dice);
+    function.site.cache(function.id, scope, &make, |cache| match cache.as_any().downcast_ref() {
+        Some(core) => found(core),
+        // One definition is used with one key expression: the macro's.
+        None => unreachable!("the cache of {} was made with other types", function.site.name()),
     })
 }
 
-/// A call that needs the loader, or is to refresh.
-pub struct Ticket<K: Key, O: Outcome>(Call<K, O>);
-
-impl<K: Key, O: Outcome> fmt::Debug for Ticket<K, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ticket")
+#[cold]
+fn make_core<K: Key, O: Outcome>(function: Function<'_, O>, dice: Dice) -> Arc<dyn AnyCache> {
+    let Config { outcome, policy, hooks, receiver } = (function.config)();
+    let name = &*cache_name(function.site.name(), receiver);
+    match check(policy, &outcome, &hooks) {
+        Ok(policy) => Core::<K, O>::new(name, policy, outcome, hooks, dice),
+        Err(error) => panic!("the policy of {name} does not hold together: {error}"),
     }
 }
 
@@ -191,14 +191,23 @@ fn cache_name(site: &'static str, receiver: Option<&'static str>) -> Cow<'static
 }
 
 /// How a call of the outcome `O` with the borrowed key `Q` goes on.
-type Begun<O, Q> = Begin<<O as Outcome>::Return, Ticket<OwnedOf<Q>, O>>;
+type Begun<O, Q> = Begin<<O as Outcome>::Return, Ticket<<Q as KeyRef>::Owned, O>>;
 
 /// Answers a call from memory, or says that it needs the loader.
 #[inline]
 pub fn begin<D: Definition, Q: KeyRef>(definition: D, scope: Option<&CacheScope>, key: &Q) -> Begun<D::Outcome, Q> {
-    with_core::<D, Q, _>(definition, scope, |core| match begin_in(core, key) {
+    begin_function(definition.function(), scope, key)
+}
+
+/// Compiled once for a key and a return type.
+fn begin_function<O: Outcome, Q: KeyRef>(
+    function: Function<'_, O>,
+    scope: Option<&CacheScope>,
+    key: &Q,
+) -> Begun<O, Q> {
+    with_core(function, scope, |core| match begin_in(core, key) {
         Begin::Ready(answer) => Begin::Ready(answer),
-        Begin::Load(call) => Begin::Load(Ticket(call)),
+        Begin::Load(call) => Begin::Load(Ticket::new(call)),
     })
 }
 
@@ -214,67 +223,21 @@ pub(crate) fn begin_in<K: Key, O: Outcome>(
     core.begin(key)
 }
 
-impl<K: Key, O: Outcome> Ticket<K, O> {
-    /// The tags of the entry.
-    #[must_use]
-    pub fn tags<I: IntoIterator<Item: Into<Cow<'static, str>>>>(mut self, tags: impl FnOnce() -> I) -> Self {
-        self.0.tag(|| tags().into_iter().map(Into::into).collect());
-        self
-    }
-
-    /// Runs the load as a task of its own if this call leads, and waits for the answer.
-    pub fn run<M, F>(self, make: M) -> impl Future<Output = O::Return>
-    where
-        M: FnOnce() -> F,
-        F: Future<Output = O::Return> + Send + 'static,
-    {
-        // Boxed here, so that all that runs a load is compiled once for a key and a return type, and not for each body.
-        let prepare = move |job: Job<K, O>| run_boxed(job, || Box::pin(make()));
-        Box::pin(self.0.ride(prepare, spawn))
-    }
-
-    /// Runs the load in this call's own task if it leads, and waits for the answer.
-    pub fn run_in_caller<M, F>(self, make: M) -> impl Future<Output = O::Return>
-    where
-        M: FnOnce() -> F,
-        F: Future<Output = O::Return>,
-    {
-        let prepare = move |job: Job<K, O>| {
-            let load = job.prepare(make);
-            Box::pin(job.run(load))
-        };
-        Box::pin(self.0.ride(prepare, Started::Here))
-    }
-}
-
-/// A body's future.
-type BoxedBody<R> = Pin<Box<dyn Future<Output = R> + Send>>;
-
-fn run_boxed<K: Key, O: Outcome>(job: Job<K, O>, make: impl FnOnce() -> BoxedBody<O::Return>) -> BoxedLoad {
-    let load = job.prepare(make);
-    run_prepared(job, load)
-}
-
-fn run_prepared<K: Key, O: Outcome>(job: Job<K, O>, load: Option<BoxedBody<O::Return>>) -> BoxedLoad {
-    Box::pin(job.run(load))
-}
-
-/// Starts a load in the current runtime; without one the caller runs it.
-pub(crate) fn spawn(load: BoxedLoad) -> Started<BoxedLoad> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => Started::Task(runtime.spawn(load).abort_handle()),
-        Err(_) => Started::Here(load),
-    }
-}
-
 /// The entry of a key.
 pub fn entry<D: Definition, Q: KeyRef>(
     definition: D,
     scope: Option<&CacheScope>,
     key: &Q,
 ) -> Entry<'static, <D::Outcome as Outcome>::Value> {
-    let key = OwnedKey(key.to_key());
-    Entry::new(kept::<D, Q>(definition, scope), key)
+    entry_of_function(definition.function(), scope, key.to_key())
+}
+
+fn entry_of_function<K: Key, O: Outcome>(
+    function: Function<'_, O>,
+    scope: Option<&CacheScope>,
+    key: K,
+) -> Entry<'static, O::Value> {
+    Entry::new(kept::<K, O>(function, scope), OwnedKey(key))
 }
 
 /// The entry, what is planted in it carrying these tags.
@@ -289,7 +252,7 @@ where
     K: Key,
     W: FnOnce() -> Witness<K>,
 {
-    CacheHandle::new(kept::<D, OwnedKey<K>>(definition, scope))
+    CacheHandle::new(kept::<K, D::Outcome>(definition.function(), scope))
 }
 
 /// The type of an owned key.
@@ -311,10 +274,10 @@ pub fn absent<T>() -> T {
     unreachable!("only the type of this is asked for")
 }
 
-fn kept<D: Definition, Q: KeyRef>(definition: D, scope: Option<&CacheScope>) -> Arc<Core<Q::Owned, D::Outcome>> {
+fn kept<K: Key, O: Outcome>(function: Function<'_, O>, scope: Option<&CacheScope>) -> Arc<Core<K, O>> {
     loop {
         // Only what is dropped between the two can't be kept; it is made anew then.
-        if let Some(core) = with_core::<D, Q, _>(definition, scope, Core::keep) {
+        if let Some(core) = with_core(function, scope, Core::keep) {
             return core;
         }
     }

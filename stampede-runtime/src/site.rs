@@ -38,7 +38,7 @@ impl Site {
         &self,
         id: TypeId,
         scope: Option<&CacheScope>,
-        make: impl Fn(Dice) -> Arc<dyn AnyCache>,
+        make: &dyn Fn(Dice) -> Arc<dyn AnyCache>,
         found: impl FnOnce(&dyn AnyCache) -> R,
     ) -> R {
         if scope.is_none() && context::is_plain() {
@@ -48,7 +48,7 @@ impl Site {
                 }
             }
         }
-        found(&*self.elsewhere(id, scope, &make))
+        found(&*self.elsewhere(id, scope, make))
     }
 
     #[cold]

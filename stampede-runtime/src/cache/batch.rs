@@ -17,7 +17,7 @@ use crate::{
     outcome::Outcome,
 };
 use std::{
-    future::{Ready, poll_fn, ready},
+    future::{Ready, poll_fn},
     hash::Hash,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -154,11 +154,11 @@ where
         .into_iter()
         .map(|(id, call)| {
             let (gathered, as_member) = (Arc::clone(&gathered), id.clone());
-            let hand_in = move |job| -> Ready<()> {
-                gathered.lock().unwrap_or_else(PoisonError::into_inner).push((as_member, job));
-                ready(())
+            let hand_in = move |job| -> Option<Ready<()>> {
+                gathered.lock().unwrap_or_else(PoisonError::into_inner).push((as_member.clone(), job));
+                None
             };
-            (id, Box::pin(call.ride(hand_in, |_| Started::Elsewhere)) as Rider<O::Return>)
+            (id, Box::pin(call.ride().go_with(hand_in)) as Rider<O::Return>)
         })
         .collect();
     let mut answers = Vec::with_capacity(riders.len());
@@ -233,7 +233,6 @@ where
                 flight.set_task(task.clone());
             }
         }
-        Started::Elsewhere => {}
         Started::Here(load) => load.await,
     }
 }

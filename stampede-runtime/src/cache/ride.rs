@@ -20,7 +20,10 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::{Pin, pin},
-    sync::{Arc, Weak, atomic::Ordering::Relaxed},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::Poll,
     time::Duration,
 };
@@ -29,15 +32,10 @@ use tokio::task::AbortHandle;
 /// A load as a task of its own can run it.
 pub(crate) type BoxedLoad = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Starts a load.
-pub(crate) type Launch<B> = fn(B) -> Started<B>;
-
 /// Where a load was started.
 pub(crate) enum Started<B> {
     /// In a task of its own.
     Task(AbortHandle),
-    /// With others, by whoever gathers them.
-    Elsewhere,
     /// Not yet: the caller is to run it.
     Here(B),
 }
@@ -56,35 +54,16 @@ impl<K: Key, O: Outcome> Call<K, O> {
         }
     }
 
-    /// Does what is to be done. `prepare` makes the load, `launch` starts it.
-    pub(crate) async fn ride<P, B>(self, prepare: P, launch: Launch<B>) -> O::Return
-    where
-        P: FnOnce(Job<K, O>) -> B,
-        B: Future<Output = ()> + Unpin,
-    {
-        let Self { mut seat, purpose, outcome, demand, tags, context } = self;
-        let since = match purpose {
-            Purpose::Tell(missed) => {
-                missed.store(true, Relaxed);
-                return std::future::pending().await;
-            }
-            Purpose::Refresh { ready } => match seat.board_refresh(&context, &tags) {
-                None => return outcome.close(ready),
-                Some((job, flight)) => match start(launch, prepare(job), &flight) {
-                    None => return outcome.close(ready),
-                    Some(load) => return seat.finish_here(load, &flight, outcome, ready).await,
-                },
-            },
-            Purpose::Bypass => None,
-            Purpose::Load { since } => Some(since),
+    /// Sets out for the answer.
+    pub(crate) fn ride(self) -> Ride<K, O> {
+        let Self { seat, purpose, outcome, demand, tags, context } = self;
+        let (since, way) = match purpose {
+            Purpose::Tell(missed) => (None, Way::Tell(missed)),
+            Purpose::Refresh { ready } => (None, Way::Refresh(ready)),
+            Purpose::Bypass => (None, Way::Load),
+            Purpose::Load { since } => (Some(since), Way::Load),
         };
-        let mut ride =
-            Ride { seat, outcome, demand, tags, context, since, came: 0, leads: false, prepare: Some(prepare), launch };
-        loop {
-            if let Some(answer) = ride.leg().await {
-                return answer;
-            }
-        }
+        Ride { seat, outcome, demand, tags, context, since, came: 0, leads: false, can_lead: true, way, here: None }
     }
 }
 
@@ -124,48 +103,17 @@ impl<K: Key, O: Outcome> Seat<K, O> {
         let context = Context { scope: context.scope.clone(), load, inside, ..Context::default() };
         Some((Job::new(&core, Arc::clone(&flight), context), flight))
     }
-
-    /// The refreshing caller of `run = "in_caller"` waits for its own load.
-    async fn finish_here<B: Future<Output = ()> + Unpin>(
-        &self,
-        load: B,
-        flight: &Arc<Flight<O>>,
-        outcome: O,
-        ready: Stored<O>,
-    ) -> O::Return {
-        run_here(load, flight).await;
-        match flight.landing() {
-            Some(Landing::Value(value)) => outcome.close(Ok(value.clone())),
-            // The refresh failed; its error is hidden by what there is.
-            Some(Landing::Kept { .. } | Landing::Failed(Failure::Abandoned)) | None => outcome.close(ready),
-            Some(Landing::Failed(Failure::Error(failure))) => outcome.close(Err(failure.clone())),
-            Some(Landing::Failed(Failure::Panicked(panic))) => panic.resume(),
-        }
-    }
 }
 
-/// Starts a load. `Some`: the caller is to run it.
-fn start<B, V, F>(launch: Launch<B>, load: B, flight: &crate::flight::Flight<V, F>) -> Option<B> {
-    match launch(load) {
-        Started::Task(task) => {
-            flight.set_task(LoadTask::new(task, 1));
-            None
-        }
-        Started::Elsewhere => None,
-        Started::Here(load) => Some(load),
+/// What the caller of a refresh gets who has waited for it.
+fn refreshed<O: Outcome>(flight: &Flight<O>, ready: Stored<O>) -> Stored<O> {
+    match flight.landing() {
+        Some(Landing::Value(value)) => Ok(value.clone()),
+        // The refresh failed; its error is hidden by what there is.
+        Some(Landing::Kept { .. } | Landing::Failed(Failure::Abandoned)) | None => ready,
+        Some(Landing::Failed(Failure::Error(failure))) => Err(failure.clone()),
+        Some(Landing::Failed(Failure::Panicked(panic))) => panic.resume(),
     }
-}
-
-/// Runs the load of a flight in the caller, until it ends or its flight lands without it.
-async fn run_here<B: Future<Output = ()> + Unpin, V, F>(mut load: B, flight: &crate::flight::Flight<V, F>) {
-    let mut landed = pin!(flight.wait(Patience { soft: false, overdue: false }));
-    poll_fn(|cx| {
-        if landed.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(());
-        }
-        Pin::new(&mut load).poll(cx)
-    })
-    .await;
 }
 
 /// How long ago it was that time on that clock.
@@ -174,7 +122,7 @@ fn age(stored: Nanos, clock: Clock) -> Nanos {
 }
 
 /// A call on its way to an answer.
-struct Ride<K: Key, O: Outcome, P, B> {
+pub(crate) struct Ride<K: Key, O: Outcome> {
     seat: Seat<K, O>,
     outcome: O,
     demand: Demand,
@@ -186,9 +134,34 @@ struct Ride<K: Key, O: Outcome, P, B> {
     came: u64,
     /// Whether it leads that flight.
     leads: bool,
-    /// The means to lead, used once.
-    prepare: Option<P>,
-    launch: Launch<B>,
+    /// Whether it still has the means to lead, which are used once.
+    can_lead: bool,
+    way: Way<K, O>,
+    /// A load that could not be started anywhere else.
+    here: Option<BoxedLoad>,
+}
+
+/// Where a ride goes on.
+enum Way<K: Key, O: Outcome> {
+    Tell(Arc<AtomicBool>),
+    Refresh(Stored<O>),
+    /// Its refresh has been handed out. `here`: to be run by this caller.
+    Refreshing {
+        flight: Arc<Flight<O>>,
+        ready: Stored<O>,
+        here: bool,
+    },
+    Load,
+    /// Its load has been handed out.
+    Led(Interest<K, O>),
+}
+
+/// How far a ride has come.
+pub(crate) enum Step<K: Key, O: Outcome> {
+    /// The call has its answer.
+    Answer(O::Return),
+    /// It leads: the load is to be started before the ride goes on.
+    Lead(Job<K, O>, Ride<K, O>),
 }
 
 /// What a call does next.
@@ -219,39 +192,120 @@ impl<K: Key, O: Outcome> Drop for Interest<K, O> {
     }
 }
 
-impl<K, O, P, B> Ride<K, O, P, B>
-where
-    K: Key,
-    O: Outcome,
-    P: FnOnce(Job<K, O>) -> B,
-    B: Future<Output = ()> + Unpin,
-{
-    /// One flight's worth of the way: an answer, or `None` if the way goes on.
-    async fn leg(&mut self) -> Option<O::Return> {
-        let (flight, job) = match self.board() {
-            Next::Take(value) => return Some(self.outcome.close(value)),
-            Next::Await(flight) => {
-                flight.wait(Patience { soft: false, overdue: self.prepare.is_some() }).await;
-                return None;
-            }
-            Next::Stranded => return Some(self.strand()),
-            Next::Follow(flight) => (flight, None),
-            Next::Lead(job, flight) => (flight, Some(job)),
-        };
-        let interest = Interest { core: Weak::clone(&self.seat.core), flight };
-        self.leads = job.is_some();
-        // Whoever leads has not led before.
-        let load = job.and_then(|job| start(self.launch, (self.prepare.take()?)(job), &interest.flight));
-        if let Some(load) = load {
-            run_here(load, &interest.flight).await;
+impl<K: Key, O: Outcome> Ride<K, O> {
+    /// Rides until there is an answer, or a load to start. It gives out no load twice.
+    pub(crate) async fn go(mut self) -> Step<K, O> {
+        if let Some(load) = self.here.take() {
+            self.run_here(load).await;
         }
-        self.wait(interest).await
+        match std::mem::replace(&mut self.way, Way::Load) {
+            Way::Tell(missed) => {
+                missed.store(true, Relaxed);
+                return std::future::pending().await;
+            }
+            Way::Refresh(ready) => {
+                let Some((job, flight)) = self.seat.board_refresh(&self.context, &self.tags) else {
+                    return Step::Answer(self.outcome.close(ready));
+                };
+                self.way = Way::Refreshing { flight, ready, here: false };
+                return Step::Lead(job, self);
+            }
+            Way::Refreshing { flight, ready, here: true } => {
+                return Step::Answer(self.outcome.close(refreshed::<O>(&flight, ready)));
+            }
+            Way::Refreshing { ready, here: false, .. } => return Step::Answer(self.outcome.close(ready)),
+            Way::Load => {}
+            Way::Led(interest) => {
+                if let Some(answer) = self.wait(interest).await {
+                    return Step::Answer(answer);
+                }
+            }
+        }
+        loop {
+            let flight = match self.board() {
+                Next::Take(value) => return Step::Answer(self.outcome.close(value)),
+                Next::Stranded => return Step::Answer(self.strand()),
+                Next::Lead(job, flight) => {
+                    (self.leads, self.can_lead) = (true, false);
+                    self.way = Way::Led(self.interest(flight));
+                    return Step::Lead(job, self);
+                }
+                Next::Await(flight) => {
+                    flight.wait(Patience { soft: false, overdue: self.can_lead }).await;
+                    continue;
+                }
+                Next::Follow(flight) => flight,
+            };
+            self.leads = false;
+            if let Some(answer) = self.wait(self.interest(flight)).await {
+                return Step::Answer(answer);
+            }
+        }
+    }
+
+    /// Rides to the answer. `lead` starts the load, or returns it to be run here.
+    pub(crate) async fn go_with<B>(self, mut lead: impl FnMut(Job<K, O>) -> Option<B>) -> O::Return
+    where
+        B: Future<Output = ()> + Unpin,
+    {
+        let mut ride = self;
+        loop {
+            match ride.go().await {
+                Step::Answer(answer) => return answer,
+                Step::Lead(job, led) => {
+                    ride = led;
+                    if let Some(load) = lead(job) {
+                        ride.run_here(load).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The load that was handed out has been started.
+    pub(crate) fn started(&mut self, load: Started<BoxedLoad>) {
+        match load {
+            Started::Task(task) => {
+                if let Some(flight) = self.led() {
+                    flight.set_task(LoadTask::new(task, 1));
+                }
+            }
+            Started::Here(load) => self.here = Some(load),
+        }
+    }
+
+    /// The flight whose load was handed out.
+    fn led(&self) -> Option<&Arc<Flight<O>>> {
+        match &self.way {
+            Way::Refreshing { flight, .. } => Some(flight),
+            Way::Led(interest) => Some(&interest.flight),
+            Way::Tell(_) | Way::Refresh(_) | Way::Load => None,
+        }
+    }
+
+    /// Runs the load that was handed out, until it ends or its flight lands without it.
+    async fn run_here<B: Future<Output = ()> + Unpin>(&mut self, mut load: B) {
+        if let Way::Refreshing { here, .. } = &mut self.way {
+            *here = true;
+        }
+        let Some(flight) = self.led() else { return };
+        let mut landed = pin!(flight.wait(Patience { soft: false, overdue: false }));
+        poll_fn(|cx| {
+            if landed.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            Pin::new(&mut load).poll(cx)
+        })
+        .await;
+    }
+
+    fn interest(&self, flight: Arc<Flight<O>>) -> Interest<K, O> {
+        Interest { core: Weak::clone(&self.seat.core), flight }
     }
 
     fn board(&mut self) -> Next<K, O> {
-        let can_lead = self.prepare.is_some();
-        let now = Now::read();
-        let Some(core) = self.seat.core.upgrade() else { return self.alone(can_lead, now) };
+        let (can_lead, now) = (self.can_lead, Now::read());
+        let Some(core) = self.seat.core.upgrade() else { return self.alone(now) };
         let Some(since) = self.since else {
             let flight = Arc::new(self.flight(&core.name, now));
             flight.join();
@@ -296,8 +350,8 @@ where
     }
 
     /// The cache is gone with its scope: the load is run for this caller alone.
-    fn alone(&self, can_lead: bool, now: Now) -> Next<K, O> {
-        if !can_lead {
+    fn alone(&self, now: Now) -> Next<K, O> {
+        if !self.can_lead {
             return Next::Stranded;
         }
         let flight = Arc::new(self.flight(&Arc::from("a dropped cache"), now));
@@ -313,7 +367,7 @@ where
     }
 
     async fn wait(&mut self, interest: Interest<K, O>) -> Option<O::Return> {
-        let mut patience = Patience { soft: true, overdue: self.prepare.is_some() };
+        let mut patience = Patience { soft: true, overdue: self.can_lead };
         loop {
             match interest.flight.wait(patience).await {
                 Waited::Landed(_) if interest.flight.is_tainted_for(self.came) => return None,
