@@ -73,14 +73,17 @@ impl<K: Key, V: Clone + Send + Sync + 'static> Cache<K, V> {
             Begin::Ready(answer) => return answer,
             Begin::Load(call) => call,
         };
-        let ticket = Ticket::new(call);
+        let lead = match Ticket::new(call).ride().await {
+            Begin::Ready(answer) => return answer,
+            Begin::Load(lead) => lead,
+        };
         let load = move || {
             let load = load();
             async { load.await.map_err(share) }
         };
         match self.0.policy().run() {
-            Run::InCaller => ticket.run_in_caller(load).await,
-            Run::Detached | Run::Cancellable => ticket.run(load).await,
+            Run::InCaller => lead.run_in_caller(load).await,
+            Run::Detached | Run::Cancellable => lead.run(load).await,
         }
     }
 

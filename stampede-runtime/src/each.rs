@@ -266,7 +266,7 @@ type EachBegun<I, K, O, E> = Begin<<E as EachKind<I, O>>::Return, EachTicket<I, 
 
 /// Answers a batch from memory, or says which of its elements need the loader.
 pub fn begin_each<'a, D, E, I, Q>(
-    definition: D,
+    definition: &D,
     kind: E,
     scope: Option<&CacheScope>,
     ids: &'a [I],

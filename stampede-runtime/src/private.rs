@@ -16,7 +16,7 @@ pub use crate::{
     },
     policy::{Extent, Policy, PolicyBuilder, PolicyError, Run},
     site::Site,
-    ticket::Ticket,
+    ticket::{Lead, Ticket},
 };
 use crate::{
     cache::{Call, Core, Hooks, check},
@@ -195,7 +195,7 @@ type Begun<O, Q> = Begin<<O as Outcome>::Return, Ticket<<Q as KeyRef>::Owned, O>
 
 /// Answers a call from memory, or says that it needs the loader.
 #[inline]
-pub fn begin<D: Definition, Q: KeyRef>(definition: D, scope: Option<&CacheScope>, key: &Q) -> Begun<D::Outcome, Q> {
+pub fn begin<D: Definition, Q: KeyRef>(definition: &D, scope: Option<&CacheScope>, key: &Q) -> Begun<D::Outcome, Q> {
     begin_function(definition.function(), scope, key)
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn begin_in<K: Key, O: Outcome>(
 
 /// The entry of a key.
 pub fn entry<D: Definition, Q: KeyRef>(
-    definition: D,
+    definition: &D,
     scope: Option<&CacheScope>,
     key: &Q,
 ) -> Entry<'static, <D::Outcome as Outcome>::Value> {
@@ -246,7 +246,7 @@ pub fn tagged<T>(entry: Entry<'static, T>, tags: impl IntoIterator<Item = impl I
 }
 
 /// The cache of a function. `key` is never called: its type says what the key is.
-pub fn handle<D, K, W>(definition: D, scope: Option<&CacheScope>, _key: W) -> CacheHandle
+pub fn handle<D, K, W>(definition: &D, scope: Option<&CacheScope>, _key: W) -> CacheHandle
 where
     D: Definition,
     K: Key,

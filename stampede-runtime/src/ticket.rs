@@ -1,18 +1,18 @@
 //! A call that needs the loader: how its body becomes a load, and where the load runs.
 //!
 //! What is compiled for each function is kept small: it makes the body's future, and all else takes that future boxed.
+//! The futures that are returned are boxed too, and said to be `Send` once: else the compiler would find that out anew
+//! for each function, through all that a cache is made of.
 
 use crate::{
-    cache::{BoxedLoad, Call, Key, Ride, Started, Step},
+    cache::{Begin, BoxedLoad, Call, Job, Key, Ride, Started, Step},
     context::Tag,
     outcome::Outcome,
 };
-use pin_project_lite::pin_project;
-use std::{
-    fmt,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
+use std::{fmt, pin::Pin};
+
+/// A future that is compiled once for all functions with this key and return type.
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A call that needs the loader, or is to refresh.
 pub struct Ticket<K: Key, O: Outcome>(Call<K, O>);
@@ -35,77 +35,60 @@ impl<K: Key, O: Outcome> Ticket<K, O> {
         self
     }
 
-    /// Runs the load as a task of its own if this call leads, and waits for the answer.
-    pub fn run<M, F>(self, make: M) -> impl Future<Output = O::Return>
+    /// Waits for an answer, or until it is this call that leads.
+    #[must_use]
+    pub fn ride(self) -> Boxed<'static, Begin<O::Return, Lead<K, O>>> {
+        Box::pin(async {
+            match self.0.ride().go().await {
+                Step::Answer(answer) => Begin::Ready(answer),
+                Step::Lead(job, ride) => Begin::Load(Lead { job, ride }),
+            }
+        })
+    }
+}
+
+/// A call that leads a flight.
+pub struct Lead<K: Key, O: Outcome> {
+    job: Job<K, O>,
+    ride: Ride<K, O>,
+}
+
+impl<K: Key, O: Outcome> fmt::Debug for Lead<K, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lead")
+    }
+}
+
+impl<K: Key, O: Outcome> Lead<K, O> {
+    /// Runs the load as a task of its own, and waits for the answer.
+    pub fn run<M, F>(self, make: M) -> Boxed<'static, O::Return>
     where
         M: FnOnce() -> F,
-        F: Future<Output = O::Return> + Send + 'static,
+        // The compiler shows the next line where a body is not `Send`, and so shows what to do.
+        F: Future<Output = O::Return> + Send + 'static, // else write `run = "in_caller"` in the attribute
     {
-        Box::pin(Riding { ride: self.0.ride().go(), go: Ride::go, make: Some(make) })
+        self.start(Box::new(|| Box::pin(make())))
     }
 
-    /// Runs the load in this call's own task if it leads, and waits for the answer.
+    fn start(mut self, make: Box<dyn FnOnce() -> Boxed<'static, O::Return> + '_>) -> Boxed<'static, O::Return> {
+        let body = self.job.prepare(make);
+        self.ride.started(spawn(Box::pin(self.job.run(body))));
+        Box::pin(self.ride.go_with(drop))
+    }
+
+    /// Runs the load in this call's own task, and waits for the answer.
     pub fn run_in_caller<M, F>(self, make: M) -> impl Future<Output = O::Return>
     where
         M: FnOnce() -> F,
         F: Future<Output = O::Return>,
     {
-        let mut make = Some(make);
-        Box::pin(self.0.ride().go_with(move |job| {
-            let load = job.prepare(make.take()?);
-            Some(Box::pin(job.run(load)))
-        }))
-    }
-}
-
-pin_project! {
-    /// A call whose load runs as a task of its own.
-    struct Riding<K, O, R, M>
-    where
-        K: Key,
-        O: Outcome,
-    {
-        #[pin]
-        ride: R,
-        go: fn(Ride<K, O>) -> R,
-        make: Option<M>,
-    }
-}
-
-impl<K, O, R, M, F> Future for Riding<K, O, R, M>
-where
-    K: Key,
-    O: Outcome,
-    R: Future<Output = Step<K, O>>,
-    M: FnOnce() -> F,
-    F: Future<Output = O::Return> + Send + 'static,
-{
-    type Output = O::Return;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<O::Return> {
-        let this = self.project();
-        poll_ride(this.ride, *this.go, cx, &mut || Some(Box::pin(this.make.take()?())))
-    }
-}
-
-/// A body's future.
-type Body<R> = Pin<Box<dyn Future<Output = R> + Send>>;
-
-fn poll_ride<K: Key, O: Outcome, R: Future<Output = Step<K, O>>>(
-    mut ride: Pin<&mut R>,
-    go: fn(Ride<K, O>) -> R,
-    cx: &mut Context<'_>,
-    make: &mut dyn FnMut() -> Option<Body<O::Return>>,
-) -> Poll<O::Return> {
-    loop {
-        match ready!(ride.as_mut().poll(cx)) {
-            Step::Answer(answer) => return Poll::Ready(answer),
-            Step::Lead(job, mut led) => {
-                let body = job.prepare(&mut *make).flatten();
-                led.started(spawn(Box::pin(job.run(body))));
-                ride.set(go(led));
-            }
-        }
+        let Self { job, mut ride } = self;
+        Box::pin(async move {
+            let body = job.prepare(make);
+            ride.run_here(Box::pin(job.run(body))).await;
+            let rest: Boxed<'_, O::Return> = Box::pin(ride.go_with(drop));
+            rest.await
+        })
     }
 }
 

@@ -80,7 +80,7 @@ impl Printer<'_> {
         let doc = format!(" The cache behind {}.", self.link(companions));
         let output = quote!(#runtime::CacheHandle);
         let witness = self.witness(companions);
-        let body = quote!(#private::handle(#definition, #scope, #witness));
+        let body = quote!(#private::handle(&#definition, #scope, #witness));
         self.companion("cache", &doc, companions, &companions.cache, &output, &body)
     }
 

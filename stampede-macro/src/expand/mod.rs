@@ -9,23 +9,27 @@
 //! ```text
 //! pub async fn report(db: &Db, date: Date) -> Result<Report, Error> {
 //!     let wait = {
-//!         let begun = { let key = (P::Fit::<Date>(&date).stampede_part(),); P::begin(SITE(), P::Option::None, &key) };
+//!         let begun = { let key = (P::Fit::<Date>(&date).stampede_part(),); P::begin(&SITE(), P::Option::None, &key) };
 //!         match begun {
 //!             P::Begin::Ready(answer) => return answer,
-//!             P::Begin::Load(ticket) => ticket.run(move || {
-//!                 let db = P::Lent(db).stampede_own();
-//!                 async move {
-//!                     let db = P::lend(&db);
-//!                     if false { return P::absent::<Result<Report, Error>>(); }
-//!                     { BODY }
-//!                 }
-//!             }),
+//!             P::Begin::Load(ticket) => ticket.ride(),
 //!         }
 //!     };
-//!     wait.await
+//!     let lead = match wait.await {
+//!         P::Begin::Ready(answer) => return answer,
+//!         P::Begin::Load(lead) => lead,
+//!     };
+//!     lead.run(move || {
+//!         let db = P::Lent(db).stampede_own();
+//!         async move {
+//!             let db = P::lend(&db);
+//!             if false { return P::absent::<Result<Report, Error>>(); }
+//!             { BODY }
+//!         }
+//!     }).await
 //! }
 //! ```
-//! With `each = ids` it is `begin_each(SITE(), .., &ids, |id| key)`, and the load's closure takes the ids to load.
+//! With `each = ids` it is `begin_each(&SITE(), .., &ids, |id| key)`, and the load's closure takes the ids to load.
 
 mod companions;
 mod definition;
@@ -86,6 +90,18 @@ impl Printer<'_> {
         let tags = self.plan.tags.as_ref().map(|tags| quote!(let #ticket = #ticket.tags(|| #tags);));
         let load = self.load();
         let allow = allow_underscores(self.plan.load.params.iter().map(|param| &param.name));
+        // A batch can lead more than once, and so takes the means to at once.
+        let is_batch = self.plan.each.is_some();
+        let ride = if is_batch { load.clone() } else { quote!(.ride()) };
+        let lead = (!is_batch).then(|| {
+            quote! {
+                #allow
+                let #wait = match #wait.await {
+                    #private::Begin::Ready(#answer) => return #answer,
+                    #private::Begin::Load(#ticket) => #ticket #load,
+                };
+            }
+        });
         quote! {
             #allow
             let #wait = {
@@ -94,10 +110,11 @@ impl Printer<'_> {
                     #private::Begin::Ready(#answer) => return #answer,
                     #private::Begin::Load(#ticket) => {
                         #tags
-                        #ticket #load
+                        #ticket #ride
                     }
                 }
             };
+            #lead
             #wait.await
         }
     }
@@ -111,7 +128,7 @@ impl Printer<'_> {
         let returns = &self.plan.definition.returns;
         let kind = self.kind(returns, id_type);
         let Printed { tuple, .. } = &key;
-        evaluated(&key, &quote!(#private::begin_each(#definition, #kind, #scope, #ids, |#id| #tuple)))
+        evaluated(&key, &quote!(#private::begin_each(&#definition, #kind, #scope, #ids, |#id| #tuple)))
     }
 
     /// How the collection is taken apart, asked by type.
@@ -128,7 +145,7 @@ impl Printer<'_> {
     fn with_key(&self, function: &TokenStream, printed: &Printed) -> TokenStream {
         let (private, key) = (&self.private, local("__key"));
         let (definition, scope) = (self.definition(), self.scope());
-        keyed(printed, &key, &quote!(#private::#function(#definition, #scope, &#key)))
+        keyed(printed, &key, &quote!(#private::#function(&#definition, #scope, &#key)))
     }
 
     fn scope(&self) -> TokenStream {

@@ -4,7 +4,7 @@
 pub async fn users(db: &Db, lang: Lang, ids: &[Id]) -> Result<HashMap<Id, User>, Error> {
     let __wait = {
         let __begun = ::stampede_runtime::__private::begin_each(
-            __stampede_users_in_an_impl_add_companions_false(),
+            &__stampede_users_in_an_impl_add_companions_false(),
             {
                 use ::stampede_runtime::__private::kinds::*;
                 (&&&&&::stampede_runtime::__private::Batch::<
@@ -130,7 +130,7 @@ pub fn users_entry(
             },
         );
         ::stampede_runtime::__private::entry(
-            __stampede_users_in_an_impl_add_companions_false(),
+            &__stampede_users_in_an_impl_add_companions_false(),
             ::stampede_runtime::__private::Option::None,
             &__key,
         )
@@ -141,7 +141,7 @@ pub fn users_entry(
 #[allow(dead_code)]
 pub fn users_cache() -> ::stampede_runtime::CacheHandle {
     ::stampede_runtime::__private::handle(
-        __stampede_users_in_an_impl_add_companions_false(),
+        &__stampede_users_in_an_impl_add_companions_false(),
         ::stampede_runtime::__private::Option::None,
         || {
             let lang: Lang = ::stampede_runtime::__private::absent();

@@ -36,62 +36,66 @@ async fn find<'a>(name: &'a str, tag: Option<&str>, arg2: (u8, &[u8]), n: u32) -
                 },
             );
             ::stampede_runtime::__private::begin(
-                __stampede_find_in_an_impl_add_companions_false(),
+                &__stampede_find_in_an_impl_add_companions_false(),
                 ::stampede_runtime::__private::Option::None,
                 &__key,
             )
         };
         match __begun {
             ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
-            ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                __ticket
-                    .run(move || {
-                        let name = {
+            ::stampede_runtime::__private::Begin::Load(__ticket) => __ticket.ride(),
+        }
+    };
+    let __wait = match __wait.await {
+        ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+        ::stampede_runtime::__private::Begin::Load(__ticket) => {
+            __ticket
+                .run(move || {
+                    let name = {
+                        use ::stampede_runtime::__private::owns::*;
+                        (&&::stampede_runtime::__private::Lent(name)).stampede_own()
+                    };
+                    let tag = ::stampede_runtime::__private::Option::map(
+                        tag,
+                        |__value| {
                             use ::stampede_runtime::__private::owns::*;
-                            (&&::stampede_runtime::__private::Lent(name)).stampede_own()
-                        };
-                        let tag = ::stampede_runtime::__private::Option::map(
-                            tag,
-                            |__value| {
-                                use ::stampede_runtime::__private::owns::*;
-                                (&&::stampede_runtime::__private::Lent(__value))
-                                    .stampede_own()
-                            },
-                        );
-                        let arg2 = match arg2 {
-                            (__element0, __element1) => {
-                                (
-                                    __element0,
-                                    {
-                                        use ::stampede_runtime::__private::owns::*;
-                                        (&&::stampede_runtime::__private::Lent(__element1))
-                                            .stampede_own()
-                                    },
-                                )
-                            }
-                        };
-                        async move {
-                            let name = ::stampede_runtime::__private::lend(&name);
-                            let tag = ::stampede_runtime::__private::Option::map(
-                                ::stampede_runtime::__private::Option::as_ref(&tag),
-                                |__value| ::stampede_runtime::__private::lend(&(*__value)),
-                            );
-                            let (a, b) = (
-                                arg2.0,
-                                ::stampede_runtime::__private::lend(&arg2.1),
-                            );
-                            let mut n = n;
-                            if false {
-                                return ::stampede_runtime::__private::absent::<u32>();
-                            }
-                            #[cfg(all())]
-                            {
-                                n += a;
-                                g(name, tag, b, n)
-                            }
+                            (&&::stampede_runtime::__private::Lent(__value))
+                                .stampede_own()
+                        },
+                    );
+                    let arg2 = match arg2 {
+                        (__element0, __element1) => {
+                            (
+                                __element0,
+                                {
+                                    use ::stampede_runtime::__private::owns::*;
+                                    (&&::stampede_runtime::__private::Lent(__element1))
+                                        .stampede_own()
+                                },
+                            )
                         }
-                    })
-            }
+                    };
+                    async move {
+                        let name = ::stampede_runtime::__private::lend(&name);
+                        let tag = ::stampede_runtime::__private::Option::map(
+                            ::stampede_runtime::__private::Option::as_ref(&tag),
+                            |__value| ::stampede_runtime::__private::lend(&(*__value)),
+                        );
+                        let (a, b) = (
+                            arg2.0,
+                            ::stampede_runtime::__private::lend(&arg2.1),
+                        );
+                        let mut n = n;
+                        if false {
+                            return ::stampede_runtime::__private::absent::<u32>();
+                        }
+                        #[cfg(all())]
+                        {
+                            n += a;
+                            g(name, tag, b, n)
+                        }
+                    }
+                })
         }
     };
     __wait.await
@@ -169,7 +173,7 @@ fn find_entry(
             },
         );
         ::stampede_runtime::__private::entry(
-            __stampede_find_in_an_impl_add_companions_false(),
+            &__stampede_find_in_an_impl_add_companions_false(),
             ::stampede_runtime::__private::Option::None,
             &__key,
         )
@@ -180,7 +184,7 @@ fn find_entry(
 #[allow(dead_code)]
 fn find_cache() -> ::stampede_runtime::CacheHandle {
     ::stampede_runtime::__private::handle(
-        __stampede_find_in_an_impl_add_companions_false(),
+        &__stampede_find_in_an_impl_add_companions_false(),
         ::stampede_runtime::__private::Option::None,
         || {
             let name: &str = ::stampede_runtime::__private::absent();

@@ -21,7 +21,7 @@ impl Service {
                         },
                     );
                     ::stampede_runtime::__private::begin(
-                        {
+                        &{
                             static __STAMPEDE_SITE: ::stampede_runtime::__private::Site = ::stampede_runtime::__private::Site::new(
                                 ::core::concat!(::core::module_path!(), "::", "f"),
                             );
@@ -49,23 +49,29 @@ impl Service {
                         return __answer;
                     }
                     ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                        __ticket
-                            .run(move || {
-                                let __self = ::stampede_runtime::__private::own_self(self);
-                                async move {
-                                    let __self = &__self;
-                                    if false {
-                                        return ::stampede_runtime::__private::absent::<u8>();
-                                    }
-                                    #[cfg(all())]
-                                    {
-                                        let __self = __self;
-                                        let id = id;
-                                        __self.load(id).await
-                                    }
-                                }
-                            })
+                        __ticket.ride()
                     }
+                }
+            };
+            let __wait = match __wait.await {
+                ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+                ::stampede_runtime::__private::Begin::Load(__ticket) => {
+                    __ticket
+                        .run(move || {
+                            let __self = ::stampede_runtime::__private::own_self(self);
+                            async move {
+                                let __self = &__self;
+                                if false {
+                                    return ::stampede_runtime::__private::absent::<u8>();
+                                }
+                                #[cfg(all())]
+                                {
+                                    let __self = __self;
+                                    let id = id;
+                                    __self.load(id).await
+                                }
+                            }
+                        })
                 }
             };
             __wait.await

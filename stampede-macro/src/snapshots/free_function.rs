@@ -11,31 +11,35 @@ pub async fn report(db: &Db, date: Date) -> Result<Report, Error> {
                 },
             );
             ::stampede_runtime::__private::begin(
-                __stampede_report_in_an_impl_add_companions_false(),
+                &__stampede_report_in_an_impl_add_companions_false(),
                 ::stampede_runtime::__private::Option::None,
                 &__key,
             )
         };
         match __begun {
             ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
-            ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                __ticket
-                    .run(move || {
-                        let db = {
-                            use ::stampede_runtime::__private::owns::*;
-                            (&&::stampede_runtime::__private::Lent(db)).stampede_own()
-                        };
-                        async move {
-                            let db = ::stampede_runtime::__private::lend(&db);
-                            if false {
-                                return ::stampede_runtime::__private::absent::<
-                                    Result<Report, Error>,
-                                >();
-                            }
-                            #[cfg(all())] { db.query(date).await }
+            ::stampede_runtime::__private::Begin::Load(__ticket) => __ticket.ride(),
+        }
+    };
+    let __wait = match __wait.await {
+        ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+        ::stampede_runtime::__private::Begin::Load(__ticket) => {
+            __ticket
+                .run(move || {
+                    let db = {
+                        use ::stampede_runtime::__private::owns::*;
+                        (&&::stampede_runtime::__private::Lent(db)).stampede_own()
+                    };
+                    async move {
+                        let db = ::stampede_runtime::__private::lend(&db);
+                        if false {
+                            return ::stampede_runtime::__private::absent::<
+                                Result<Report, Error>,
+                            >();
                         }
-                    })
-            }
+                        #[cfg(all())] { db.query(date).await }
+                    }
+                })
         }
     };
     __wait.await
@@ -89,7 +93,7 @@ pub fn report_entry(
             },
         );
         ::stampede_runtime::__private::entry(
-            __stampede_report_in_an_impl_add_companions_false(),
+            &__stampede_report_in_an_impl_add_companions_false(),
             ::stampede_runtime::__private::Option::None,
             &__key,
         )
@@ -100,7 +104,7 @@ pub fn report_entry(
 #[allow(dead_code)]
 pub fn report_cache() -> ::stampede_runtime::CacheHandle {
     ::stampede_runtime::__private::handle(
-        __stampede_report_in_an_impl_add_companions_false(),
+        &__stampede_report_in_an_impl_add_companions_false(),
         ::stampede_runtime::__private::Option::None,
         || {
             let date: Date = ::stampede_runtime::__private::absent();

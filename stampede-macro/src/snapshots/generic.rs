@@ -14,7 +14,7 @@ where
                 },
             );
             ::stampede_runtime::__private::begin(
-                {
+                &{
                     static __STAMPEDE_SITE: ::stampede_runtime::__private::Site = ::stampede_runtime::__private::Site::new(
                         ::core::concat!(::core::module_path!(), "::", "load"),
                     );
@@ -38,17 +38,21 @@ where
         };
         match __begun {
             ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
-            ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                __ticket
-                    .run(move || {
-                        async move {
-                            if false {
-                                return ::stampede_runtime::__private::absent::<String>();
-                            }
-                            #[cfg(all())] { repo.load(id).await }
+            ::stampede_runtime::__private::Begin::Load(__ticket) => __ticket.ride(),
+        }
+    };
+    let __wait = match __wait.await {
+        ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+        ::stampede_runtime::__private::Begin::Load(__ticket) => {
+            __ticket
+                .run(move || {
+                    async move {
+                        if false {
+                            return ::stampede_runtime::__private::absent::<String>();
                         }
-                    })
-            }
+                        #[cfg(all())] { repo.load(id).await }
+                    }
+                })
         }
     };
     __wait.await

@@ -11,24 +11,28 @@ async fn f(db: &RefCell<u8>, id: u8) {
                 },
             );
             other::__private::begin(
-                __stampede_f_in_an_impl_add_companions_false(),
+                &__stampede_f_in_an_impl_add_companions_false(),
                 other::__private::Option::None,
                 &__key,
             )
         };
         match __begun {
             other::__private::Begin::Ready(__answer) => return __answer,
-            other::__private::Begin::Load(__ticket) => {
-                __ticket
-                    .run_in_caller(move || {
-                        async move {
-                            if false {
-                                return other::__private::absent::<()>();
-                            }
-                            #[cfg(all())] { g(db, id) }
+            other::__private::Begin::Load(__ticket) => __ticket.ride(),
+        }
+    };
+    let __wait = match __wait.await {
+        other::__private::Begin::Ready(__answer) => return __answer,
+        other::__private::Begin::Load(__ticket) => {
+            __ticket
+                .run_in_caller(move || {
+                    async move {
+                        if false {
+                            return other::__private::absent::<()>();
                         }
-                    })
-            }
+                        #[cfg(all())] { g(db, id) }
+                    }
+                })
         }
     };
     __wait.await
@@ -75,7 +79,7 @@ fn f_entry(
             },
         );
         other::__private::entry(
-            __stampede_f_in_an_impl_add_companions_false(),
+            &__stampede_f_in_an_impl_add_companions_false(),
             other::__private::Option::None,
             &__key,
         )
@@ -86,7 +90,7 @@ fn f_entry(
 #[allow(dead_code)]
 fn f_cache() -> other::CacheHandle {
     other::__private::handle(
-        __stampede_f_in_an_impl_add_companions_false(),
+        &__stampede_f_in_an_impl_add_companions_false(),
         other::__private::Option::None,
         || {
             let id: u8 = other::__private::absent();

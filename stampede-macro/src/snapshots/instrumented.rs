@@ -12,25 +12,29 @@ async fn f(id: u8) -> u8 {
                 },
             );
             ::stampede_runtime::__private::begin(
-                __stampede_f_in_an_impl_add_companions_false(),
+                &__stampede_f_in_an_impl_add_companions_false(),
                 ::stampede_runtime::__private::Option::None,
                 &__key,
             )
         };
         match __begun {
             ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
-            ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                __ticket
-                    .run(move || {
-                        async move {
-                            #[tracing::instrument(name = "f", skip_all)]
-                            async fn __stampede_load_f(id: u8) -> u8 {
-                                id
-                            }
-                            __stampede_load_f(id).await
+            ::stampede_runtime::__private::Begin::Load(__ticket) => __ticket.ride(),
+        }
+    };
+    let __wait = match __wait.await {
+        ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+        ::stampede_runtime::__private::Begin::Load(__ticket) => {
+            __ticket
+                .run(move || {
+                    async move {
+                        #[tracing::instrument(name = "f", skip_all)]
+                        async fn __stampede_load_f(id: u8) -> u8 {
+                            id
                         }
-                    })
-            }
+                        __stampede_load_f(id).await
+                    }
+                })
         }
     };
     __wait.await
@@ -82,7 +86,7 @@ fn f_entry(
             },
         );
         ::stampede_runtime::__private::entry(
-            __stampede_f_in_an_impl_add_companions_false(),
+            &__stampede_f_in_an_impl_add_companions_false(),
             ::stampede_runtime::__private::Option::None,
             &__key,
         )
@@ -93,7 +97,7 @@ fn f_entry(
 #[allow(dead_code)]
 fn f_cache() -> ::stampede_runtime::CacheHandle {
     ::stampede_runtime::__private::handle(
-        __stampede_f_in_an_impl_add_companions_false(),
+        &__stampede_f_in_an_impl_add_companions_false(),
         ::stampede_runtime::__private::Option::None,
         || {
             let id: u8 = ::stampede_runtime::__private::absent();

@@ -19,7 +19,7 @@ impl Service {
                         },
                     );
                     ::stampede_runtime::__private::begin(
-                        Self::__stampede_show_in_a_trait_impl_add_companions_false(),
+                        &Self::__stampede_show_in_a_trait_impl_add_companions_false(),
                         ::stampede_runtime::__private::Option::None,
                         &__key,
                     )
@@ -29,18 +29,24 @@ impl Service {
                 ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
                 ::stampede_runtime::__private::Begin::Load(__ticket) => {
                     let __ticket = __ticket.tags(|| [format!("{id}")]);
-                    __ticket
-                        .run(move || {
-                            let __self = ::stampede_runtime::__private::own_self(self);
-                            async move {
-                                let __self = &__self;
-                                if false {
-                                    return ::stampede_runtime::__private::absent::<String>();
-                                }
-                                #[cfg(all())] { format!("{__self:?} {}", __self.name(id)) }
-                            }
-                        })
+                    __ticket.ride()
                 }
+            }
+        };
+        let __wait = match __wait.await {
+            ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+            ::stampede_runtime::__private::Begin::Load(__ticket) => {
+                __ticket
+                    .run(move || {
+                        let __self = ::stampede_runtime::__private::own_self(self);
+                        async move {
+                            let __self = &__self;
+                            if false {
+                                return ::stampede_runtime::__private::absent::<String>();
+                            }
+                            #[cfg(all())] { format!("{__self:?} {}", __self.name(id)) }
+                        }
+                    })
             }
         };
         __wait.await
@@ -103,7 +109,7 @@ impl Service {
                     },
                 );
                 ::stampede_runtime::__private::entry(
-                    Self::__stampede_show_in_a_trait_impl_add_companions_false(),
+                    &Self::__stampede_show_in_a_trait_impl_add_companions_false(),
                     ::stampede_runtime::__private::Option::None,
                     &__key,
                 )
@@ -116,7 +122,7 @@ impl Service {
     #[allow(dead_code)]
     fn show_cache(&self) -> ::stampede_runtime::CacheHandle {
         ::stampede_runtime::__private::handle(
-            Self::__stampede_show_in_a_trait_impl_add_companions_false(),
+            &Self::__stampede_show_in_a_trait_impl_add_companions_false(),
             ::stampede_runtime::__private::Option::None,
             || {
                 let id: u64 = ::stampede_runtime::__private::absent();

@@ -18,7 +18,7 @@ async fn f(t: Tenant, day: &str) -> u8 {
                     },
                 );
                 ::stampede_runtime::__private::begin(
-                    __stampede_f_in_an_impl_add_companions_false(),
+                    &__stampede_f_in_an_impl_add_companions_false(),
                     ::stampede_runtime::__private::Option::None,
                     &__key,
                 )
@@ -26,22 +26,26 @@ async fn f(t: Tenant, day: &str) -> u8 {
         };
         match __begun {
             ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
-            ::stampede_runtime::__private::Begin::Load(__ticket) => {
-                __ticket
-                    .run(move || {
-                        let day = {
-                            use ::stampede_runtime::__private::owns::*;
-                            (&&::stampede_runtime::__private::Lent(day)).stampede_own()
-                        };
-                        async move {
-                            let day = ::stampede_runtime::__private::lend(&day);
-                            if false {
-                                return ::stampede_runtime::__private::absent::<u8>();
-                            }
-                            #[cfg(all())] { g(t, day) }
+            ::stampede_runtime::__private::Begin::Load(__ticket) => __ticket.ride(),
+        }
+    };
+    let __wait = match __wait.await {
+        ::stampede_runtime::__private::Begin::Ready(__answer) => return __answer,
+        ::stampede_runtime::__private::Begin::Load(__ticket) => {
+            __ticket
+                .run(move || {
+                    let day = {
+                        use ::stampede_runtime::__private::owns::*;
+                        (&&::stampede_runtime::__private::Lent(day)).stampede_own()
+                    };
+                    async move {
+                        let day = ::stampede_runtime::__private::lend(&day);
+                        if false {
+                            return ::stampede_runtime::__private::absent::<u8>();
                         }
-                    })
-            }
+                        #[cfg(all())] { g(t, day) }
+                    }
+                })
         }
     };
     __wait.await
@@ -98,7 +102,7 @@ fn f_entry(
             },
         );
         ::stampede_runtime::__private::entry(
-            __stampede_f_in_an_impl_add_companions_false(),
+            &__stampede_f_in_an_impl_add_companions_false(),
             ::stampede_runtime::__private::Option::None,
             &__key,
         )
@@ -109,7 +113,7 @@ fn f_entry(
 #[allow(dead_code)]
 fn f_cache() -> ::stampede_runtime::CacheHandle {
     ::stampede_runtime::__private::handle(
-        __stampede_f_in_an_impl_add_companions_false(),
+        &__stampede_f_in_an_impl_add_companions_false(),
         ::stampede_runtime::__private::Option::None,
         || {
             let tenant: u64 = ::stampede_runtime::__private::absent();

@@ -17,7 +17,7 @@ use crate::{
     outcome::Outcome,
 };
 use std::{
-    future::{Ready, poll_fn},
+    future::poll_fn,
     hash::Hash,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -154,9 +154,8 @@ where
         .into_iter()
         .map(|(id, call)| {
             let (gathered, as_member) = (Arc::clone(&gathered), id.clone());
-            let hand_in = move |job| -> Option<Ready<()>> {
+            let hand_in = move |job| {
                 gathered.lock().unwrap_or_else(PoisonError::into_inner).push((as_member.clone(), job));
-                None
             };
             (id, Box::pin(call.ride().go_with(hand_in)) as Rider<O::Return>)
         })

@@ -31,6 +31,7 @@ pub(crate) use batch::{Members, ride_batch};
 pub use begin::Begin;
 pub(crate) use begin::Call;
 use hashbrown::DefaultHashBuilder;
+pub(crate) use load::Job;
 pub(crate) use ride::{BoxedLoad, Ride, Started, Step};
 use std::{
     any::Any,

@@ -157,6 +157,7 @@ enum Way<K: Key, O: Outcome> {
 }
 
 /// How far a ride has come.
+#[expect(clippy::large_enum_variant, reason = "moved once in a miss, where a box would cost more")]
 pub(crate) enum Step<K: Key, O: Outcome> {
     /// The call has its answer.
     Answer(O::Return),
@@ -243,20 +244,15 @@ impl<K: Key, O: Outcome> Ride<K, O> {
         }
     }
 
-    /// Rides to the answer. `lead` starts the load, or returns it to be run here.
-    pub(crate) async fn go_with<B>(self, mut lead: impl FnMut(Job<K, O>) -> Option<B>) -> O::Return
-    where
-        B: Future<Output = ()> + Unpin,
-    {
+    /// Rides to the answer. `lead` starts the load.
+    pub(crate) async fn go_with(self, mut lead: impl FnMut(Job<K, O>)) -> O::Return {
         let mut ride = self;
         loop {
             match ride.go().await {
                 Step::Answer(answer) => return answer,
                 Step::Lead(job, led) => {
+                    lead(job);
                     ride = led;
-                    if let Some(load) = lead(job) {
-                        ride.run_here(load).await;
-                    }
                 }
             }
         }
@@ -284,7 +280,7 @@ impl<K: Key, O: Outcome> Ride<K, O> {
     }
 
     /// Runs the load that was handed out, until it ends or its flight lands without it.
-    async fn run_here<B: Future<Output = ()> + Unpin>(&mut self, mut load: B) {
+    pub(crate) async fn run_here<B: Future<Output = ()> + Unpin>(&mut self, mut load: B) {
         if let Way::Refreshing { here, .. } = &mut self.way {
             *here = true;
         }
