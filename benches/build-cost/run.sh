@@ -9,6 +9,8 @@ functions=${1:-200} rounds=${2:-5}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=${CARGO_TARGET_DIR:-$root/target}/build-cost
 export CARGO_TARGET_DIR=$work/target
+# A build that finds nothing changed would tell nothing.
+export CARGO_INCREMENTAL=0
 mkdir -p "$work"
 
 # crate NAME ATTRIBUTE DEPENDENCY
