@@ -1,8 +1,7 @@
 //! The runtime without the attribute: [`Cache`] and its builder.
 
 use crate::{
-    __private,
-    cache::{Begin, Core, Hooks, Key, check},
+    cache::{AnyCore, Begin, Core, Hooks, Key, Kind, Typed, begin, check},
     error::SharedError,
     handle::{CacheHandle, Entry},
     key::{KeyPart, Part},
@@ -34,10 +33,10 @@ use std::{error::Error, fmt, marker::PhantomData, sync::Arc, time::Duration};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Cache<K: Key, V: Clone + Send + Sync + 'static>(Arc<Core<K, Kind<V>>>);
+pub struct Cache<K: Key, V: Clone + Send + Sync + 'static>(Arc<Core<Typed<K, Shared<V>>>>);
 
 /// All errors are shared.
-type Kind<V> = ConvertError<V, SharedError>;
+type Shared<V> = ConvertError<V, SharedError>;
 
 impl<K: Key, V: Clone + Send + Sync + 'static> Cache<K, V> {
     /// Begins a cache that is called `name` in metrics and errors.
@@ -69,11 +68,11 @@ impl<K: Key, V: Clone + Send + Sync + 'static> Cache<K, V> {
         F: Future<Output = Result<V, E>> + Send + 'static,
         E: Error + Send + Sync + 'static,
     {
-        let call = match __private::begin_in(&self.0, &Part(key)) {
+        let call = match begin(&self.0, &Part(key)) {
             Begin::Ready(answer) => return answer,
             Begin::Load(call) => call,
         };
-        let lead = match Ticket::new(call).ride().await {
+        let lead = match Ticket::new(call, self.0.kind()).ride().await {
             Begin::Ready(answer) => return answer,
             Begin::Load(lead) => lead,
         };
@@ -87,20 +86,21 @@ impl<K: Key, V: Clone + Send + Sync + 'static> Cache<K, V> {
         }
     }
 
-    pub(crate) fn core(&self) -> &Core<K, Kind<V>> {
+    pub(crate) fn core(&self) -> &Core<Typed<K, Shared<V>>> {
         &self.0
     }
 
     /// The entry of `key`.
     #[must_use]
     pub fn entry<'a, Q: KeyPart<Owned = K> + Sync + ?Sized>(&self, key: &'a Q) -> Entry<'a, V> {
-        Entry::new(Arc::clone(&self.0), Part(key))
+        let core: Arc<AnyCore> = self.0.clone();
+        Entry::new(self.0.hash(&Part(key)), core, Part(key))
     }
 
     /// What is done with the cache as a whole.
     #[must_use]
     pub fn handle(&self) -> CacheHandle {
-        CacheHandle::new(Arc::<Core<K, Kind<V>>>::clone(&self.0))
+        CacheHandle::new(self.0.clone())
     }
 }
 
@@ -129,7 +129,7 @@ impl<K: Key, V: Clone + Send + Sync + 'static> fmt::Debug for Cache<K, V> {
 pub struct CacheBuilder<K: Key, V: Clone + Send + Sync + 'static> {
     name: String,
     policy: PolicyBuilder,
-    hooks: Hooks<Kind<V>>,
+    hooks: Hooks<Shared<V>>,
     none: fn(&V) -> bool,
     _key: PhantomData<fn() -> K>,
 }
@@ -204,10 +204,10 @@ impl<K: Key, V: Clone + Send + Sync + 'static> CacheBuilder<K, V> {
     ///
     /// Names the field of the policy that does not hold together.
     pub fn build(self) -> Result<Cache<K, V>, PolicyError> {
-        let outcome = ConvertError::shared(self.none);
-        let policy = check(self.policy, &outcome, &self.hooks)?;
-        let core = Core::new(&self.name, policy, outcome, self.hooks, Dice::default());
-        let any: Arc<dyn AnyCache> = Arc::<Core<K, Kind<V>>>::clone(&core);
+        let kind = Kind { outcome: ConvertError::shared(self.none), hooks: self.hooks };
+        let policy = check(self.policy, &kind)?;
+        let core = Core::new(&self.name, policy, kind, Dice::default());
+        let any: Arc<dyn AnyCache> = core.clone();
         registry::register(&any);
         Ok(Cache(core))
     }

@@ -3,9 +3,8 @@
 //! It belongs to the future, not to the thread: whoever enters something swaps it in for each poll and out again after
 //! it. A hit reads one thread-local flag.
 
-use crate::{mode::Mode, observe::Observer, scope::WeakScope, urgency::Urgency};
+use crate::{erased::AnyValue, mode::Mode, observe::Observer, scope::WeakScope, urgency::Urgency};
 use std::{
-    any::Any,
     borrow::Cow,
     cell::{Cell, RefCell},
     fmt,
@@ -75,8 +74,8 @@ pub(crate) trait Loading: Send + Sync {
 
 /// A cache, as a load of it sees it.
 pub(crate) trait Held: Send + Sync {
-    /// Puts the value that the load is to replace into `out`, an `Option` of the value's type.
-    fn previous(&self, hash: u64, flight: u64, out: &mut dyn Any);
+    /// The value that the load is to replace.
+    fn previous(&self, hash: u64, flight: u64) -> Option<AnyValue>;
     /// The load has added a tag, which may have been invalidated since it began.
     fn tagged(&self, flight: &dyn Loading, tag: &str);
 }

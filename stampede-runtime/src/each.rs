@@ -1,9 +1,9 @@
 //! Batches as the attribute's `each` and [`Cache::get_or_load_many`] use them.
 
 use crate::{
-    __private::{Begin, Definition, begin_in, with_core},
+    __private::{Begin, Definition, with_core},
     builder::{Cache, share},
-    cache::{BoxedLoad, Call, Core, Key, Members, Started, ride_batch},
+    cache::{BoxedLoad, Call, Core, Key, Kind, Members, Started, Typed, begin, ride_batch},
     error::SharedError,
     key::{KeyPart, KeyRef, Part},
     outcome::{ConvertError, Outcome, probe::Pairs},
@@ -246,23 +246,24 @@ pub trait KindOfUnfit {
 impl<C, I> KindOfUnfit for Batch<C, I> {}
 
 /// Batch calls that need the loader, or are to refresh; and what was found.
-pub struct EachTicket<I, U, K: Key, O: Outcome, E> {
+pub struct EachTicket<I, U, O: Outcome, E> {
     /// All ids, once each, in the order in which they were asked for.
     ids: Vec<I>,
     found: HashMap<I, U>,
-    calls: Vec<(I, Call<K, O>)>,
+    calls: Vec<(I, Call)>,
+    kind: Kind<O>,
     run: Run,
-    _kind: E,
+    _each: E,
 }
 
-impl<I, U, K: Key, O: Outcome, E> fmt::Debug for EachTicket<I, U, K, O, E> {
+impl<I, U, O: Outcome, E> fmt::Debug for EachTicket<I, U, O, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("EachTicket")
     }
 }
 
 /// How a batch with the ids `I` goes on.
-type EachBegun<I, K, O, E> = Begin<<E as EachKind<I, O>>::Return, EachTicket<I, <E as EachKind<I, O>>::One, K, O, E>>;
+type EachBegun<I, O, E> = Begin<<E as EachKind<I, O>>::Return, EachTicket<I, <E as EachKind<I, O>>::One, O, E>>;
 
 /// Answers a batch from memory, or says which of its elements need the loader.
 pub fn begin_each<'a, D, E, I, Q>(
@@ -271,7 +272,7 @@ pub fn begin_each<'a, D, E, I, Q>(
     scope: Option<&CacheScope>,
     ids: &'a [I],
     key: impl Fn(&'a I) -> Q,
-) -> EachBegun<I, Q::Owned, D::Outcome, E>
+) -> EachBegun<I, D::Outcome, E>
 where
     D: Definition,
     E: EachKind<I, D::Outcome>,
@@ -282,11 +283,11 @@ where
 }
 
 fn begin_in_core<'a, E, I, Q, O>(
-    core: &Core<Q::Owned, O>,
-    kind: E,
+    core: &Core<Typed<Q::Owned, O>>,
+    each: E,
     ids: &'a [I],
     key: impl Fn(&'a I) -> Q,
-) -> EachBegun<I, Q::Owned, O, E>
+) -> EachBegun<I, O, E>
 where
     E: EachKind<I, O>,
     I: Hash + Eq + Clone,
@@ -297,7 +298,7 @@ where
     let mut seen = HashSet::with_capacity(ids.len());
     let ids: Vec<&I> = ids.iter().filter(|id| seen.insert(*id)).collect();
     for id in &ids {
-        match begin_in(core, &key(id)) {
+        match begin(core, &key(id)) {
             Begin::Load(call) => calls.push(((*id).clone(), call)),
             Begin::Ready(element) => match E::element(element) {
                 Ok(Some(value)) => drop(found.insert((*id).clone(), value)),
@@ -310,14 +311,13 @@ where
     if calls.is_empty() {
         return Begin::Ready(E::gather(ids.filter_map(|id| found.remove_entry(&id)).collect()));
     }
-    Begin::Load(EachTicket { ids: ids.collect(), found, calls, run: core.run(), _kind: kind })
+    Begin::Load(EachTicket { ids: ids.collect(), found, calls, run: core.run(), kind: core.kind(), _each: each })
 }
 
-impl<I, U, K, O, E> EachTicket<I, U, K, O, E>
+impl<I, U, O, E> EachTicket<I, U, O, E>
 where
     I: Hash + Eq + Clone + Send + Sync + 'static,
     U: Send + Sync + 'static,
-    K: Key,
     O: Outcome<Value = Option<U>, Return: Send>,
     E: EachKind<I, O, One = U>,
 {
@@ -338,10 +338,11 @@ where
         M: Fn(Vec<I>) -> F,
         F: Future<Output = E::Return> + Send + 'static,
     {
-        let lead = move |members: Members<I, K, O>| {
+        let kind = self.kind;
+        let lead = move |members: Members<I>| {
             let flights = members.flights();
             let load = members.prepare(&make);
-            let load: BoxedLoad = Box::pin(members.run(load, E::open));
+            let load: BoxedLoad = Box::pin(members.run(load, E::open, kind));
             (spawn(load), flights)
         };
         Box::pin(self.ride(lead))
@@ -353,21 +354,22 @@ where
         M: Fn(Vec<I>) -> F,
         F: Future<Output = E::Return>,
     {
-        let lead = move |members: Members<I, K, O>| {
+        let kind = self.kind;
+        let lead = move |members: Members<I>| {
             let flights = members.flights();
             let load = members.prepare(&make);
-            (Started::Here(Box::pin(members.run(load, E::open))), flights)
+            (Started::Here(Box::pin(members.run(load, E::open, kind))), flights)
         };
         Box::pin(self.ride(lead))
     }
 
     async fn ride<L, B>(mut self, lead: L) -> E::Return
     where
-        L: FnMut(Members<I, K, O>) -> (Started<B>, Vec<std::sync::Arc<crate::cache::Flight<O>>>),
+        L: FnMut(Members<I>) -> (Started<B>, Vec<std::sync::Arc<crate::flight::Flight>>),
         B: Future<Output = ()> + Unpin,
     {
         for (id, element) in ride_batch(self.calls, lead).await {
-            match E::element(element) {
+            match E::element(self.kind.close(element)) {
                 Ok(Some(value)) => drop(self.found.insert(id, value)),
                 Ok(None) => {}
                 Err(failed) => return failed,

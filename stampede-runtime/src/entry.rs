@@ -10,10 +10,9 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// A stored value with its times.
+/// The times of a stored value.
 #[derive(Debug)]
-pub(crate) struct Entry<V> {
-    pub(crate) value: V,
+pub(crate) struct Entry {
     pub(crate) life: Lifetime,
     pub(crate) clock: Clock,
     /// When the sweeper may free it; `NEVER` on a clock that the sweeper can't read.
@@ -34,11 +33,11 @@ struct Refresh {
 /// A refresh has been asked for and has not ended.
 const RUNNING: Nanos = Nanos::MAX;
 
-impl<V> Entry<V> {
+impl Entry {
     /// An entry whose first refresh begins no earlier than `refresh_after`.
-    pub(crate) fn new(value: V, life: Lifetime, clock: Clock, dies: Nanos, refresh_after: Nanos) -> Self {
+    pub(crate) fn new(life: Lifetime, clock: Clock, dies: Nanos, refresh_after: Nanos) -> Self {
         let refresh = Refresh { after: AtomicU64::new(refresh_after.min(RUNNING - 1)), failures: AtomicU8::new(0) };
-        Self { value, life, clock, dies, weight: 0, label: None, refresh }
+        Self { life, clock, dies, weight: 0, label: None, refresh }
     }
 
     /// The entry, counted as `weight`.
@@ -103,13 +102,13 @@ mod tests {
     const DIES: Nanos = 10_000;
 
     /// Stored at 100, early from 500 and fresh until 1,000.
-    fn entry(refresh_after: Nanos) -> Entry<()> {
+    fn entry(refresh_after: Nanos) -> Entry {
         let life = Lifetime { stored: 100, early_at: 500, fresh_until: 1_000, windows: true };
-        Entry::new((), life, Clock::Real, DIES, refresh_after)
+        Entry::new(life, Clock::Real, DIES, refresh_after)
     }
 
     /// A failure at `now`, after which no refresh begins for `pause`; the count that the pause is drawn for.
-    fn fail(entry: &Entry<()>, now: Nanos, pause: Nanos) -> u32 {
+    fn fail(entry: &Entry, now: Nanos, pause: Nanos) -> u32 {
         let mut count = 0;
         entry.fail(now, |failures| {
             count = failures;

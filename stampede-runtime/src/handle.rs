@@ -1,18 +1,19 @@
 //! What the companions of an annotated function return: [`CacheHandle`] and [`Entry`].
 
 use crate::{
-    cache::{Core, Key},
-    context::{self, Change, Tag, within},
-    key::KeyRef,
+    cache::AnyCore,
+    context::{Change, Tag, within},
+    erased::{AnyKeyRef, AnyValue, SharedKey, take},
     mode::{CacheMode, Capture, Mode},
-    outcome::Outcome,
     policy::{Freshness, Policy},
     registry::AnyCache,
     stats::Stats,
 };
 use std::{
+    any::{Any, TypeId},
     fmt,
     future::ready,
+    marker::PhantomData,
     pin::pin,
     sync::{Arc, PoisonError},
     task::{Context, Waker},
@@ -103,55 +104,75 @@ impl fmt::Debug for CacheHandle {
     }
 }
 
-/// What can be done with one entry, whatever its cache's types are.
-trait AnyEntry<T>: Send + Sync {
-    fn get(&self) -> Option<T>;
-    fn state(&self) -> Option<Freshness>;
-    fn insert(&self, value: T);
-    fn expire(&self);
-    fn invalidate(&self);
-    fn invalidate_if(&self, condition: &mut dyn FnMut(&T) -> bool);
-    fn set_tags(&mut self, tags: Vec<Tag>);
-}
-
 /// The entry of one key: there, or not yet.
-pub struct Entry<'a, T>(Box<dyn AnyEntry<T> + 'a>);
-
-struct Seat<K, O: Outcome, Q> {
-    core: Arc<Core<K, O>>,
-    key: Q,
+pub struct Entry<'a, T> {
+    core: Arc<AnyCore>,
     hash: u64,
+    key: Box<dyn AnyKeyRef + Send + Sync + 'a>,
     /// The tags of what is planted.
     tags: Vec<Tag>,
+    _value: PhantomData<fn() -> T>,
+}
+
+/// A key that is owned already.
+struct OwnedKey(SharedKey);
+
+impl AnyKeyRef for OwnedKey {
+    fn matches(&self, owned: &dyn Any) -> bool {
+        self.0.matches(owned)
+    }
+
+    fn to_shared(&self) -> SharedKey {
+        Arc::clone(&self.0)
+    }
+}
+
+impl<T> Entry<'static, T> {
+    pub(crate) fn owned(hash: u64, core: Arc<AnyCore>, key: SharedKey) -> Self {
+        Self::new(hash, core, OwnedKey(key))
+    }
 }
 
 impl<'a, T> Entry<'a, T> {
-    pub(crate) fn new<K, O, Q>(core: Arc<Core<K, O>>, key: Q) -> Self
-    where
-        K: Key,
-        O: Outcome<Value = T>,
-        Q: KeyRef<Owned = K> + Send + Sync + 'a,
-    {
-        let hash = core.hash(&key);
-        Self(Box::new(Seat { core, key, hash, tags: Vec::new() }))
+    /// The entry in a cache whose values are `T`s.
+    pub(crate) fn new(hash: u64, core: Arc<AnyCore>, key: impl AnyKeyRef + Send + Sync + 'a) -> Self {
+        Self { core, hash, key: Box::new(key), tags: Vec::new(), _value: PhantomData }
     }
 
     pub(crate) fn tagged(mut self, tags: Vec<Tag>) -> Self {
-        self.0.set_tags(tags);
+        self.tags = tags;
         self
-    }
-
-    /// What a call would get without loading: fresh, early or stale. Starts nothing and counts nothing.
-    ///
-    /// It acts on memory at the call, whether or not the future is awaited.
-    pub fn get(&self) -> impl Future<Output = Option<T>> + use<T> {
-        ready(self.0.get())
     }
 
     /// The state of the entry; `None` if there is none that may be served in any case.
     #[must_use]
     pub fn state(&self) -> Option<Freshness> {
-        self.0.state()
+        self.core.state(self.hash, &|owned| self.key.matches(owned))
+    }
+
+    /// Keeps the value, as if its `fresh_until` were now. A load that runs now is stored as already expired.
+    ///
+    /// It acts on memory at the call, whether or not the future is awaited.
+    pub fn expire(&self) -> impl Future<Output = Reach> + Send + use<T> {
+        self.core.expire_key(self.hash, &|owned| self.key.matches(owned));
+        ready(Reach::Everywhere)
+    }
+
+    /// Removes the entry. A load that runs now serves its callers and is not stored.
+    ///
+    /// It acts on memory at the call, whether or not the future is awaited.
+    pub fn invalidate(&self) -> impl Future<Output = Reach> + Send + use<T> {
+        self.core.invalidate(self.hash, &|owned| self.key.matches(owned));
+        ready(Reach::Everywhere)
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Entry<'_, T> {
+    /// What a call would get without loading: fresh, early or stale. Starts nothing and counts nothing.
+    ///
+    /// It acts on memory at the call, whether or not the future is awaited.
+    pub fn get(&self) -> impl Future<Output = Option<T>> + use<T> {
+        ready(self.core.peek(self.hash, &*self.key).map(take))
     }
 
     /// Plants a value, as if a load had ended with it now. Loads that run now do not replace it.
@@ -161,23 +182,7 @@ impl<'a, T> Entry<'a, T> {
     ///
     /// It acts on memory at the call, whether or not the future is awaited.
     pub fn insert(&self, value: T) -> impl Future<Output = Reach> + Send + use<T> {
-        self.0.insert(value);
-        ready(Reach::Everywhere)
-    }
-
-    /// Keeps the value, as if its `fresh_until` were now. A load that runs now is stored as already expired.
-    ///
-    /// It acts on memory at the call, whether or not the future is awaited.
-    pub fn expire(&self) -> impl Future<Output = Reach> + Send + use<T> {
-        self.0.expire();
-        ready(Reach::Everywhere)
-    }
-
-    /// Removes the entry. A load that runs now serves its callers and is not stored.
-    ///
-    /// It acts on memory at the call, whether or not the future is awaited.
-    pub fn invalidate(&self) -> impl Future<Output = Reach> + Send + use<T> {
-        self.0.invalidate();
+        self.core.insert(self.hash, &*self.key, Arc::new(value), &self.tags);
         ready(Reach::Everywhere)
     }
 
@@ -189,7 +194,8 @@ impl<'a, T> Entry<'a, T> {
     where
         C: FnMut(&T) -> bool,
     {
-        self.0.invalidate_if(&mut condition);
+        let mut holds = |value: &AnyValue| value.downcast_ref().is_none_or(&mut condition);
+        self.core.invalidate_if(self.hash, &|owned| self.key.matches(owned), &mut holds);
         ready(Reach::Everywhere)
     }
 }
@@ -220,75 +226,26 @@ pub fn entry_of<T: 'static>(call: impl Future) -> Option<Entry<'static, T>> {
     let call = pin!(within(Change::Mode(Mode::Capture(Arc::clone(&captured))), call));
     let _ = call.poll(&mut Context::from_waker(Waker::noop()));
     let entry = captured.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-    entry.downcast().ok().map(|entry| *entry)
+    let Captured { hash, core, key } = *entry.downcast().ok()?;
+    (core.value_type() == TypeId::of::<T>()).then(|| Entry::owned(hash, core, key))
 }
 
-/// Hands the entry of a call out if somebody asks for it instead of an answer.
-pub(crate) fn capture<K: Key, O: Outcome>(core: &Core<K, O>, key: &impl KeyRef<Owned = K>) {
-    let Mode::Capture(captured) = context::current().mode else { return };
+/// What identifies an entry of any type.
+struct Captured {
+    hash: u64,
+    core: Arc<AnyCore>,
+    key: SharedKey,
+}
+
+/// Hands the entry of a call out to who asks for it instead of an answer.
+pub(crate) fn capture(core: &AnyCore, hash: u64, key: &dyn AnyKeyRef, captured: &Capture) {
     let Some(core) = core.keep() else { return };
-    let entry: Entry<'static, O::Value> = Entry::new(core, OwnedKey(key.to_key()));
+    let entry = Captured { hash, core, key: key.to_shared() };
     captured.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Box::new(entry));
 }
 
 impl<T> fmt::Debug for Entry<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("state", &self.state()).finish_non_exhaustive()
-    }
-}
-
-impl<K, O, Q> AnyEntry<O::Value> for Seat<K, O, Q>
-where
-    K: Key,
-    O: Outcome,
-    Q: KeyRef<Owned = K> + Send + Sync,
-{
-    fn get(&self) -> Option<O::Value> {
-        self.core.peek(self.hash, &self.key)
-    }
-
-    fn state(&self) -> Option<Freshness> {
-        self.core.state(self.hash, &|key| self.key.is(key))
-    }
-
-    fn insert(&self, value: O::Value) {
-        self.core.insert(self.hash, &self.key, value, &self.tags);
-    }
-
-    fn expire(&self) {
-        self.core.expire_key(self.hash, &|key| self.key.is(key));
-    }
-
-    fn invalidate(&self) {
-        self.core.invalidate(self.hash, &|key| self.key.is(key));
-    }
-
-    fn invalidate_if(&self, condition: &mut dyn FnMut(&O::Value) -> bool) {
-        self.core.invalidate_if(self.hash, &|key| self.key.is(key), condition);
-    }
-
-    fn set_tags(&mut self, tags: Vec<Tag>) {
-        self.tags = tags;
-    }
-}
-
-/// An owned key, as a companion has it whose parameters end with it.
-pub(crate) struct OwnedKey<K>(pub(crate) K);
-
-impl<K: Key> std::hash::Hash for OwnedKey<K> {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl<K: Key> KeyRef for OwnedKey<K> {
-    type Owned = K;
-
-    fn is(&self, owned: &K) -> bool {
-        self.0 == *owned
-    }
-
-    fn to_key(&self) -> K {
-        self.0.clone()
     }
 }

@@ -104,6 +104,7 @@ mod clock;
 mod context;
 mod each;
 mod entry;
+mod erased;
 mod error;
 mod events;
 mod flight;

@@ -26,7 +26,7 @@
 
 use crate::context;
 pub use crate::context::Reason;
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 /// Why the load that this is called from was begun; `None` outside of a load.
 #[must_use]
@@ -81,9 +81,8 @@ pub fn tag(tag: impl Into<Cow<'static, str>>) {
 /// }
 /// ```
 #[must_use]
-pub fn previous<T: 'static>() -> Option<T> {
+pub fn previous<T: Clone + Send + Sync + 'static>() -> Option<T> {
     let load = context::inside()?;
-    let mut previous = None::<T>;
-    load.cache.upgrade()?.previous(load.flight.hash(), load.flight.flight(), &mut previous);
-    previous
+    let previous = load.cache.upgrade()?.previous(load.flight.hash(), load.flight.flight())?;
+    previous.downcast().ok().map(Arc::unwrap_or_clone)
 }

@@ -19,9 +19,10 @@ pub use crate::{
     ticket::{Lead, Ticket},
 };
 use crate::{
-    cache::{Call, Core, Hooks, check},
-    context::{self, Tag},
-    handle::{self, CacheHandle, Entry, OwnedKey},
+    cache::{self, Core, Hooks, Kind, Typed, check},
+    context::Tag,
+    erased::AnyKeyRef,
+    handle::{CacheHandle, Entry},
     registry::AnyCache,
     scope::{CacheScope, Dice},
 };
@@ -51,16 +52,15 @@ pub mod probe {
 
 /// What a function's attribute says about its cache.
 pub struct Config<O: Outcome> {
-    outcome: O,
+    kind: Kind<O>,
     policy: PolicyBuilder,
-    hooks: Hooks<O>,
     receiver: Option<&'static str>,
 }
 
 impl<O: Outcome> Config<O> {
     /// Without callbacks.
     pub fn new(outcome: O, policy: PolicyBuilder) -> Self {
-        Self { outcome, policy, hooks: Hooks::default(), receiver: None }
+        Self { kind: Kind { outcome, hooks: Hooks::default() }, policy, receiver: None }
     }
 
     /// The function is a method of `S`, whose name is then part of the cache's.
@@ -73,21 +73,21 @@ impl<O: Outcome> Config<O> {
     /// The value decides how long it lives.
     #[must_use]
     pub fn ttl_of(mut self, ttl_of: fn(&O::Value) -> Option<Duration>) -> Self {
-        self.hooks.ttl_of = Some(ttl_of);
+        self.kind.hooks.ttl_of = Some(ttl_of);
         self
     }
 
     /// Which errors the old value may hide.
     #[must_use]
     pub fn outage(mut self, outage: fn(&O::Error) -> bool) -> Self {
-        self.hooks.outage = Some(outage);
+        self.kind.hooks.outage = Some(outage);
         self
     }
 
     /// What a value weighs.
     #[must_use]
     pub fn weight(mut self, weight: fn(&O::Value) -> u32) -> Self {
-        self.hooks.weight = Some(weight);
+        self.kind.hooks.weight = Some(weight);
         self
     }
 }
@@ -161,22 +161,30 @@ impl<O: Outcome> fmt::Debug for Function<'_, O> {
 pub(crate) fn with_core<K: Key, O: Outcome, R>(
     function: Function<'_, O>,
     scope: Option<&CacheScope>,
-    found: impl FnOnce(&Core<K, O>) -> R,
+    found: impl FnOnce(&Core<Typed<K, O>>) -> R,
 ) -> R {
-    let make = |dice| make_core::<K, O>(function, dice);
-    function.site.cache(function.id, scope, &make, |cache| match cache.as_any().downcast_ref() {
+    cache_of::<K, O, R>(function, scope, |cache| match cache.as_any().downcast_ref() {
         Some(core) => found(core),
         // One definition is used with one key expression: the macro's.
         None => unreachable!("the cache of {} was made with other types", function.site.name()),
     })
 }
 
+#[inline]
+fn cache_of<K: Key, O: Outcome, R>(
+    function: Function<'_, O>,
+    scope: Option<&CacheScope>,
+    found: impl FnOnce(&Arc<dyn AnyCache>) -> R,
+) -> R {
+    function.site.cache(function.id, scope, &|dice| make_core::<K, O>(function, dice), found)
+}
+
 #[cold]
 fn make_core<K: Key, O: Outcome>(function: Function<'_, O>, dice: Dice) -> Arc<dyn AnyCache> {
-    let Config { outcome, policy, hooks, receiver } = (function.config)();
+    let Config { kind, policy, receiver } = (function.config)();
     let name = &*cache_name(function.site.name(), receiver);
-    match check(policy, &outcome, &hooks) {
-        Ok(policy) => Core::<K, O>::new(name, policy, outcome, hooks, dice),
+    match check(policy, &kind) {
+        Ok(policy) => Core::<Typed<K, O>>::new(name, policy, kind, dice),
         Err(error) => panic!("the policy of {name} does not hold together: {error}"),
     }
 }
@@ -190,37 +198,21 @@ fn cache_name(site: &'static str, receiver: Option<&'static str>) -> Cow<'static
     format!("{module}::{plain}::{function}").into()
 }
 
-/// How a call of the outcome `O` with the borrowed key `Q` goes on.
-type Begun<O, Q> = Begin<<O as Outcome>::Return, Ticket<<Q as KeyRef>::Owned, O>>;
+/// How a call of the outcome `O` goes on.
+type Begun<O> = Begin<<O as Outcome>::Return, Ticket<O>>;
 
 /// Answers a call from memory, or says that it needs the loader.
 #[inline]
-pub fn begin<D: Definition, Q: KeyRef>(definition: &D, scope: Option<&CacheScope>, key: &Q) -> Begun<D::Outcome, Q> {
+pub fn begin<D: Definition, Q: KeyRef>(definition: &D, scope: Option<&CacheScope>, key: &Q) -> Begun<D::Outcome> {
     begin_function(definition.function(), scope, key)
 }
 
 /// Compiled once for a key and a return type.
-fn begin_function<O: Outcome, Q: KeyRef>(
-    function: Function<'_, O>,
-    scope: Option<&CacheScope>,
-    key: &Q,
-) -> Begun<O, Q> {
-    with_core(function, scope, |core| match begin_in(core, key) {
+fn begin_function<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
+    with_core(function, scope, |core: &Core<Typed<Q::Owned, O>>| match cache::begin(core, key) {
         Begin::Ready(answer) => Begin::Ready(answer),
-        Begin::Load(call) => Begin::Load(Ticket::new(call)),
+        Begin::Load(call) => Begin::Load(Ticket::new(call, core.kind())),
     })
-}
-
-/// Begins a call of a cache.
-#[inline]
-pub(crate) fn begin_in<K: Key, O: Outcome>(
-    core: &Core<K, O>,
-    key: &impl KeyRef<Owned = K>,
-) -> Begin<O::Return, Call<K, O>> {
-    if !context::is_plain() {
-        handle::capture(core, key);
-    }
-    core.begin(key)
 }
 
 /// The entry of a key.
@@ -229,15 +221,21 @@ pub fn entry<D: Definition, Q: KeyRef>(
     scope: Option<&CacheScope>,
     key: &Q,
 ) -> Entry<'static, <D::Outcome as Outcome>::Value> {
-    entry_of_function(definition.function(), scope, key.to_key())
+    entry_of_function(definition.function(), scope, key)
 }
 
-fn entry_of_function<K: Key, O: Outcome>(
+fn entry_of_function<O: Outcome, Q: KeyRef>(
     function: Function<'_, O>,
     scope: Option<&CacheScope>,
-    key: K,
+    key: &Q,
 ) -> Entry<'static, O::Value> {
-    Entry::new(kept::<K, O>(function, scope), OwnedKey(key))
+    loop {
+        // Only what is dropped between the two can't be kept; it is made anew then.
+        let kept = with_core(function, scope, |core: &Core<Typed<Q::Owned, O>>| core.keep());
+        if let Some(core) = kept {
+            return Entry::owned(core.hash(key), core, key.to_shared());
+        }
+    }
 }
 
 /// The entry, what is planted in it carrying these tags.
@@ -252,7 +250,7 @@ where
     K: Key,
     W: FnOnce() -> Witness<K>,
 {
-    CacheHandle::new(kept::<K, D::Outcome>(definition.function(), scope))
+    CacheHandle::new(cache_of::<K, _, _>(definition.function(), scope, Arc::clone))
 }
 
 /// The type of an owned key.
@@ -272,15 +270,6 @@ pub const fn witness<Q: KeyRef>(_key: &Q) -> Witness<Q::Owned> {
 #[must_use]
 pub fn absent<T>() -> T {
     unreachable!("only the type of this is asked for")
-}
-
-fn kept<K: Key, O: Outcome>(function: Function<'_, O>, scope: Option<&CacheScope>) -> Arc<Core<K, O>> {
-    loop {
-        // Only what is dropped between the two can't be kept; it is made anew then.
-        if let Some(core) = with_core(function, scope, Core::keep) {
-            return core;
-        }
-    }
 }
 
 /// `percent` of `ttl`.

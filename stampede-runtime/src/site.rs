@@ -39,16 +39,16 @@ impl Site {
         id: TypeId,
         scope: Option<&CacheScope>,
         make: &dyn Fn(Dice) -> Arc<dyn AnyCache>,
-        found: impl FnOnce(&dyn AnyCache) -> R,
+        found: impl FnOnce(&Arc<dyn AnyCache>) -> R,
     ) -> R {
         if scope.is_none() && context::is_plain() {
             if let Some((first, cache)) = self.first.get() {
                 if *first == id {
-                    return found(&**cache);
+                    return found(cache);
                 }
             }
         }
-        found(&*self.elsewhere(id, scope, make))
+        found(&self.elsewhere(id, scope, make))
     }
 
     #[cold]

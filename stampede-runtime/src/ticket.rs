@@ -5,63 +5,70 @@
 //! for each function, through all that a cache is made of.
 
 use crate::{
-    cache::{Begin, BoxedLoad, Call, Job, Key, Ride, Started, Step},
+    cache::{Answer, Begin, BoxedLoad, Call, Job, Kind, Ride, Started, Step},
     context::Tag,
+    erased::take,
+    error::SharedError,
     outcome::Outcome,
 };
 use std::{fmt, pin::Pin};
 
-/// A future that is compiled once for all functions with this key and return type.
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A future that is compiled once for all functions with this return type.
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A call that needs the loader, or is to refresh.
-pub struct Ticket<K: Key, O: Outcome>(Call<K, O>);
+pub struct Ticket<O: Outcome> {
+    call: Call,
+    kind: Kind<O>,
+}
 
-impl<K: Key, O: Outcome> fmt::Debug for Ticket<K, O> {
+impl<O: Outcome> fmt::Debug for Ticket<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ticket")
     }
 }
 
-impl<K: Key, O: Outcome> Ticket<K, O> {
-    pub(crate) fn new(call: Call<K, O>) -> Self {
-        Self(call)
+impl<O: Outcome> Ticket<O> {
+    pub(crate) fn new(call: Call, kind: Kind<O>) -> Self {
+        Self { call, kind }
     }
 
     /// The tags of the entry.
     #[must_use]
     pub fn tags<I: IntoIterator<Item: Into<Tag>>>(mut self, tags: impl FnOnce() -> I) -> Self {
-        self.0.tag(|| tags().into_iter().map(Into::into).collect());
+        self.call.tag(|| tags().into_iter().map(Into::into).collect());
         self
     }
 
     /// Waits for an answer, or until it is this call that leads.
     #[must_use]
-    pub fn ride(self) -> Boxed<'static, Begin<O::Return, Lead<K, O>>> {
-        Box::pin(async {
-            match self.0.ride().go().await {
-                Step::Answer(answer) => Begin::Ready(answer),
-                Step::Lead(job, ride) => Begin::Load(Lead { job, ride }),
+    pub fn ride(self) -> Boxed<Begin<O::Return, Lead<O>>> {
+        let Self { call, kind } = self;
+        Box::pin(async move {
+            match call.ride().go().await {
+                Step::Answer(answer) => Begin::Ready(kind.close(answer)),
+                Step::Lead(job, ride) => Begin::Load(Lead { job, ride, kind }),
             }
         })
     }
 }
 
 /// A call that leads a flight.
-pub struct Lead<K: Key, O: Outcome> {
-    job: Job<K, O>,
-    ride: Ride<K, O>,
+pub struct Lead<O: Outcome> {
+    job: Job,
+    ride: Ride,
+    kind: Kind<O>,
 }
 
-impl<K: Key, O: Outcome> fmt::Debug for Lead<K, O> {
+impl<O: Outcome> fmt::Debug for Lead<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Lead")
     }
 }
 
-impl<K: Key, O: Outcome> Lead<K, O> {
+impl<O: Outcome> Lead<O> {
     /// Runs the load as a task of its own, and waits for the answer.
-    pub fn run<M, F>(self, make: M) -> Boxed<'static, O::Return>
+    pub fn run<M, F>(self, make: M) -> Boxed<O::Return>
     where
         M: FnOnce() -> F,
         // The compiler shows the next line where a body is not `Send`, and so shows what to do.
@@ -70,10 +77,11 @@ impl<K: Key, O: Outcome> Lead<K, O> {
         self.start(Box::new(|| Box::pin(make())))
     }
 
-    fn start(mut self, make: Box<dyn FnOnce() -> Boxed<'static, O::Return> + '_>) -> Boxed<'static, O::Return> {
-        let body = self.job.prepare(make);
+    fn start(mut self, make: Box<dyn FnOnce() -> Boxed<O::Return> + '_>) -> Boxed<O::Return> {
+        let kind = self.kind;
+        let body = self.job.prepare(make).map(|body| async move { kind.answered(body.await) });
         self.ride.started(spawn(Box::pin(self.job.run(body))));
-        Box::pin(self.ride.go_with(drop))
+        kind.rest(self.ride)
     }
 
     /// Runs the load in this call's own task, and waits for the answer.
@@ -82,13 +90,36 @@ impl<K: Key, O: Outcome> Lead<K, O> {
         M: FnOnce() -> F,
         F: Future<Output = O::Return>,
     {
-        let Self { job, mut ride } = self;
+        let Self { job, mut ride, kind } = self;
         Box::pin(async move {
-            let body = job.prepare(make);
+            let body = job.prepare(make).map(|body| async move { kind.answered(body.await) });
             ride.run_here(Box::pin(job.run(body))).await;
-            let rest: Boxed<'_, O::Return> = Box::pin(ride.go_with(drop));
-            rest.await
+            kind.rest(ride).await
         })
+    }
+}
+
+impl<O: Outcome> Kind<O> {
+    /// The ride of a call that has led: it does so once.
+    fn rest(self, ride: Ride) -> Boxed<O::Return> {
+        Box::pin(async move { self.close(ride.go_with(drop).await) })
+    }
+
+    /// What the caller gets.
+    pub(crate) fn close(&self, answer: Answer) -> O::Return {
+        let failure = match answer {
+            Answer::Value(value) => return self.outcome.close(Ok(take(value))),
+            Answer::Error(failure) => take(failure),
+            Answer::Lost => {
+                let lost = SharedError::lost();
+                let message = lost.to_string();
+                match self.outcome.give_up(lost) {
+                    Some(failure) => failure,
+                    None => panic!("{message}"),
+                }
+            }
+        };
+        self.outcome.close(Err(failure))
     }
 }
 

@@ -4,16 +4,16 @@
 //! gathered: whoever would lead hands its job in, and all jobs that are in by the time all keys have boarded are one load.
 
 use super::{
-    Flight, Key,
+    Kind,
     begin::Call,
     land::Failed,
     load::{Job, until_landed},
-    ride::Started,
+    ride::{Answer, Started},
 };
 use crate::{
     clock::Now,
     context::{Loading, Reason, Tag},
-    flight::LoadTask,
+    flight::{Flight, LoadTask},
     outcome::Outcome,
 };
 use std::{
@@ -28,14 +28,9 @@ use std::{
 
 /// The flights that one load is for, each with the id that it was asked for by. Dropped before the end, all of them are
 /// abandoned.
-pub(crate) struct Members<I, K: Key, O: Outcome>(Vec<(I, Job<K, O>)>);
+pub(crate) struct Members<I>(Vec<(I, Job)>);
 
-impl<I, K, O, U> Members<I, K, O>
-where
-    I: Hash + Eq + Clone,
-    K: Key,
-    O: Outcome<Value = Option<U>>,
-{
+impl<I: Hash + Eq + Clone> Members<I> {
     /// What to load.
     pub(crate) fn ids(&self) -> Vec<I> {
         self.0.iter().map(|(id, _)| id.clone()).collect()
@@ -53,10 +48,16 @@ where
     }
 
     /// Runs the load to its end and lands all flights. `open` finds the value of each id, or the error of all.
-    pub(crate) async fn run<F, P>(self, load: Option<F>, open: fn(F::Output) -> Result<P, O::Error>)
-    where
+    pub(crate) async fn run<F, P, U, O>(
+        self,
+        load: Option<F>,
+        open: fn(F::Output) -> Result<P, O::Error>,
+        kind: Kind<O>,
+    ) where
         F: Future,
         P: IntoIterator<Item = (I, U)>,
+        U: Send + Sync + 'static,
+        O: Outcome<Value = Option<U>>,
     {
         let (Some(load), Some((_, first))) = (load, self.0.first()) else { return };
         let permit = first.permit().await;
@@ -65,45 +66,45 @@ where
         let started = Now::read();
         let flights: Arc<[_]> = self.0.iter().map(|(_, job)| Arc::clone(job.flight())).collect();
         let landed = || self.0.iter().all(|(_, job)| job.flight().landing().is_some());
-        let load = first.within(load, Some(Arc::new(Together::<O>(flights))));
+        let load = first.within(load, Some(Arc::new(Together(flights))));
         let answer = until_landed(landed, load).await;
         drop(permit);
-        match answer {
+        let answer = match answer {
             // The deadline came first: the load has been dropped.
-            None => {}
-            Some(Ok(answer)) => {
-                first.note_time(started);
-                match catch_unwind(AssertUnwindSafe(|| open(answer).map(|pairs| pairs.into_iter().collect()))) {
-                    Ok(Ok(values)) => first.span().in_scope(|| self.settle(values)),
-                    Ok(Err(error)) => self.fail(&first.blame(error)),
-                    Err(payload) => self.fail(&Failed::panicked(payload)),
-                }
-            }
-            Some(Err(payload)) => self.fail(&Failed::panicked(payload)),
+            None => return,
+            Some(Err(payload)) => return self.fail(&Failed::panicked(payload)),
+            Some(Ok(answer)) => answer,
+        };
+        first.note_time(started);
+        let opened = || open(answer).map(|pairs| pairs.into_iter().collect()).map_err(|error| kind.blamed(error));
+        match catch_unwind(AssertUnwindSafe(opened)) {
+            Ok(Ok(values)) => first.span().in_scope(|| self.settle(values)),
+            Ok(Err(answer)) => self.fail(&first.blame(answer)),
+            Err(payload) => self.fail(&Failed::panicked(payload)),
         }
     }
 
     /// What the load did not return is a `None`.
-    fn settle(&self, mut values: std::collections::HashMap<I, U>) {
+    fn settle<U: Send + Sync + 'static>(&self, mut values: std::collections::HashMap<I, U>) {
         for (id, job) in &self.0 {
-            job.settle(Ok(values.remove(id)));
+            job.settle(Ok(Arc::new(values.remove(id))));
         }
     }
 
-    fn fail(&self, failed: &Failed<O::Failure>) {
+    fn fail(&self, failed: &Failed) {
         self.0.iter().for_each(|(_, job)| job.fail(failed.clone()));
     }
 
     /// The task that the load runs in.
-    pub(crate) fn flights(&self) -> Vec<Arc<Flight<O>>> {
+    pub(crate) fn flights(&self) -> Vec<Arc<Flight>> {
         self.0.iter().map(|(_, job)| Arc::clone(job.flight())).collect()
     }
 }
 
 /// Many flights of one load, as the load sees them.
-struct Together<O: Outcome>(Arc<[Arc<Flight<O>>]>);
+struct Together(Arc<[Arc<Flight>]>);
 
-impl<O: Outcome> Loading for Together<O> {
+impl Loading for Together {
     fn flight(&self) -> u64 {
         self.0.first().map_or(0, |flight| flight.number)
     }
@@ -135,29 +136,27 @@ impl<O: Outcome> Loading for Together<O> {
 }
 
 /// Jobs that were handed in and wait to be one load.
-type Gathered<I, K, O> = Arc<Mutex<Vec<(I, Job<K, O>)>>>;
+type Gathered<I> = Arc<Mutex<Vec<(I, Job)>>>;
 
 /// One key on its way.
-type Rider<R> = Pin<Box<dyn Future<Output = R> + Send>>;
+type Rider = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// Rides for many keys. `lead` makes one load of those that lead, and starts it.
-pub(crate) async fn ride_batch<I, K, O, L, B>(calls: Vec<(I, Call<K, O>)>, mut lead: L) -> Vec<(I, O::Return)>
+pub(crate) async fn ride_batch<I, L, B>(calls: Vec<(I, Call)>, mut lead: L) -> Vec<(I, Answer)>
 where
     I: Clone + Send + 'static,
-    K: Key,
-    O: Outcome<Return: Send>,
-    L: FnMut(Members<I, K, O>) -> (Started<B>, Vec<Arc<Flight<O>>>),
+    L: FnMut(Members<I>) -> (Started<B>, Vec<Arc<Flight>>),
     B: Future<Output = ()> + Unpin,
 {
-    let gathered: Gathered<I, K, O> = Arc::default();
-    let mut riders: Vec<(I, Rider<O::Return>)> = calls
+    let gathered: Gathered<I> = Arc::default();
+    let mut riders: Vec<(I, Rider)> = calls
         .into_iter()
         .map(|(id, call)| {
             let (gathered, as_member) = (Arc::clone(&gathered), id.clone());
             let hand_in = move |job| {
                 gathered.lock().unwrap_or_else(PoisonError::into_inner).push((as_member.clone(), job));
             };
-            (id, Box::pin(call.ride().go_with(hand_in)) as Rider<O::Return>)
+            (id, Box::pin(call.ride().go_with(hand_in)) as Rider)
         })
         .collect();
     let mut answers = Vec::with_capacity(riders.len());
@@ -188,7 +187,7 @@ where
     answers
 }
 
-fn poll_all<I, R>(riders: &mut Vec<(I, Rider<R>)>, answers: &mut Vec<(I, R)>, cx: &mut Context<'_>) {
+fn poll_all<I>(riders: &mut Vec<(I, Rider)>, answers: &mut Vec<(I, Answer)>, cx: &mut Context<'_>) {
     let mut waiting = Vec::with_capacity(riders.len());
     for (id, mut rider) in riders.drain(..) {
         match rider.as_mut().poll(cx) {
@@ -200,11 +199,9 @@ fn poll_all<I, R>(riders: &mut Vec<(I, Rider<R>)>, answers: &mut Vec<(I, R)>, cx
 }
 
 /// Begins the load of all jobs that are in.
-async fn begin_gathered<I, K, O, L, B>(gathered: &Gathered<I, K, O>, lead: &mut L)
+async fn begin_gathered<I, L, B>(gathered: &Gathered<I>, lead: &mut L)
 where
-    K: Key,
-    O: Outcome,
-    L: FnMut(Members<I, K, O>) -> (Started<B>, Vec<Arc<Flight<O>>>),
+    L: FnMut(Members<I>) -> (Started<B>, Vec<Arc<Flight>>),
     B: Future<Output = ()> + Unpin,
 {
     let members = std::mem::take(&mut *gathered.lock().unwrap_or_else(PoisonError::into_inner));
@@ -214,11 +211,9 @@ where
     begin_load(refreshes, lead).await;
 }
 
-async fn begin_load<I, K, O, L, B>(members: Vec<(I, Job<K, O>)>, lead: &mut L)
+async fn begin_load<I, L, B>(members: Vec<(I, Job)>, lead: &mut L)
 where
-    K: Key,
-    O: Outcome,
-    L: FnMut(Members<I, K, O>) -> (Started<B>, Vec<Arc<Flight<O>>>),
+    L: FnMut(Members<I>) -> (Started<B>, Vec<Arc<Flight>>),
     B: Future<Output = ()> + Unpin,
 {
     let Some((_, first)) = members.first() else { return };

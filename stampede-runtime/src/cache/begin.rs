@@ -1,15 +1,19 @@
 //! The beginning of a call: its answer from memory, or what is to be done.
 
 use super::{
-    Core, Key, Stored,
+    AnyCore, Core, Key,
     look::{Demand, Found},
+    types::Typed,
 };
 use crate::{
     context::{self, Context, Tag},
+    entry::Entry,
+    erased::{AnyKeyRef, AnyValue, SharedKey, Stored},
     flight::next_number,
+    handle,
     key::KeyRef,
     mode::{CacheMode, Mode},
-    observe::{How, Observer, Served, StaleReason},
+    observe::{How, Served, StaleReason},
     outcome::Outcome,
     policy::Freshness,
     stats::count,
@@ -30,20 +34,19 @@ pub enum Begin<R, T> {
 }
 
 /// A call that has to do more than to take a value.
-pub(crate) struct Call<K: Key, O: Outcome> {
-    pub(super) seat: Seat<K, O>,
-    pub(super) purpose: Purpose<O>,
-    pub(super) outcome: O,
+pub(crate) struct Call {
+    pub(super) seat: Seat,
+    pub(super) purpose: Purpose,
     pub(super) demand: Demand,
     pub(super) tags: Vec<Tag>,
     pub(super) context: Context,
 }
 
-pub(super) enum Purpose<O: Outcome> {
+pub(super) enum Purpose {
     /// Takes no answer of a flight below `since`.
     Load { since: u64 },
     /// Asks for a refresh and takes what there is.
-    Refresh { ready: Stored<O> },
+    Refresh { ready: Stored },
     /// Loads for itself alone.
     Bypass,
     /// Only tells that a load would be needed.
@@ -51,113 +54,139 @@ pub(super) enum Purpose<O: Outcome> {
 }
 
 /// The key of a call, and whether it was elected to ask for a refresh: if it goes away first, another must be.
-pub(super) struct Seat<K: Key, O: Outcome> {
-    pub(super) core: Weak<Core<K, O>>,
-    pub(super) key: K,
+pub(super) struct Seat {
+    pub(super) core: Weak<AnyCore>,
+    pub(super) key: SharedKey,
     pub(super) hash: u64,
     pub(super) elected: bool,
 }
 
-impl<K: Key, O: Outcome> Drop for Seat<K, O> {
+impl Drop for Seat {
     fn drop(&mut self) {
         if !self.elected {
             return;
         }
         if let Some(core) = self.core.upgrade() {
-            core.memory.get(self.hash, &|key| *key == self.key, crate::entry::Entry::give_back);
+            core.let_ask(self.hash, &super::is(&self.key));
         }
     }
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
-    /// Answers a call from memory, or says what is to be done.
-    pub(crate) fn begin<Q: KeyRef<Owned = K>>(&self, key: &Q) -> Begin<O::Return, Call<K, O>> {
-        let hash = self.hash(key);
-        if !context::is_plain() {
-            return self.begin_within(hash, key, &context::current());
-        }
-        match self.switch.get() {
-            CacheMode::Normal => self.answer(hash, key, Demand::of(CacheMode::Normal), None),
-            mode => self.begin_in(hash, key, &Mode::Set(mode), None),
-        }
-    }
+/// What a call may be answered with, and what it is for if it can't be.
+struct Intent {
+    /// `None`: memory is not asked.
+    demand: Option<Demand>,
+    purpose: Purpose,
+}
 
+impl Intent {
+    const fn normal() -> Self {
+        Self { demand: Some(Demand::NORMAL), purpose: Purpose::Load { since: 0 } }
+    }
+}
+
+/// Answers a call from memory, or says what is to be done.
+#[inline]
+pub(crate) fn begin<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
+    let hash = core.hash(key);
+    if context::is_plain() && core.switch.get() == CacheMode::Normal {
+        return answer(core, hash, key, Intent::normal(), None);
+    }
+    let here = context::current();
+    let intent = core.any().intend(hash, key, &here);
+    answer(core, hash, key, intent, Some(here))
+}
+
+fn answer<Q: KeyRef, O: Outcome>(
+    core: &Core<Typed<Q::Owned, O>>,
+    hash: u64,
+    key: &Q,
+    intent: Intent,
+    here: Option<Context>,
+) -> Begin<O::Return, Call> {
+    let found = intent.demand.and_then(|demand| core.look(hash, key, demand));
+    let Some(Found { value, freshness, refresh, age }) = found else {
+        return Begin::Load(core.any().call(hash, key, intent, here));
+    };
+    core.any().tell_hit(freshness, age, here.as_ref());
+    if refresh {
+        let ready = erase(value);
+        return Begin::Load(core.any().call(hash, key, Intent { purpose: Purpose::Refresh { ready }, ..intent }, here));
+    }
+    Begin::Ready(core.types.kind.outcome.close(value))
+}
+
+fn erase<V: Send + Sync + 'static, F: Send + Sync + 'static>(value: Result<V, F>) -> Stored {
+    match value {
+        Ok(value) => Ok(Arc::new(value) as AnyValue),
+        Err(failure) => Err(Arc::new(failure) as AnyValue),
+    }
+}
+
+impl<K: Key, O: Outcome> Core<Typed<K, O>> {
+    pub(crate) fn kind(&self) -> super::Kind<O> {
+        self.types.kind
+    }
+}
+
+impl AnyCore {
+    /// What a call is for, with a mode, a scope or an observer around it.
     #[cold]
-    fn begin_within<Q: KeyRef<Owned = K>>(&self, hash: u64, key: &Q, here: &Context) -> Begin<O::Return, Call<K, O>> {
-        let observer = here.observer.as_ref();
-        if here.mode.is_normal() || self.policy.ignores_modes() {
-            return self.begin_in(hash, key, &Mode::Set(self.switch.get()), observer);
-        }
-        self.begin_in(hash, key, &here.mode, observer)
-    }
-
-    fn begin_in<Q: KeyRef<Owned = K>>(
-        &self,
-        hash: u64,
-        key: &Q,
-        mode: &Mode,
-        observer: Option<&Observer>,
-    ) -> Begin<O::Return, Call<K, O>> {
+    fn intend(&self, hash: u64, key: &dyn AnyKeyRef, here: &Context) -> Intent {
+        let own = Mode::Set(self.switch.get());
+        let mode = if here.mode.is_normal() || self.policy.ignores_modes() { &own } else { &here.mode };
         match mode {
             Mode::Set(mode @ (CacheMode::Normal | CacheMode::MaxAge(_))) => {
-                self.answer(hash, key, Demand::of(*mode), observer)
+                Intent { demand: Some(Demand::of(*mode)), ..Intent::normal() }
             }
-            Mode::Set(CacheMode::Refresh) => Begin::Load(self.call(hash, key, Purpose::Load { since: next_number() })),
-            Mode::Set(CacheMode::Bypass) => Begin::Load(self.call(hash, key, Purpose::Bypass)),
+            Mode::Set(CacheMode::Refresh) => Intent { demand: None, purpose: Purpose::Load { since: next_number() } },
+            Mode::Set(CacheMode::Bypass) => Intent { demand: None, purpose: Purpose::Bypass },
             Mode::CachedOnly(missed) => {
-                let demand = Demand::of(CacheMode::Normal).without_refresh();
-                match self.answer(hash, key, demand, observer) {
-                    Begin::Load(call) => Begin::Load(Call { purpose: Purpose::Tell(Arc::clone(missed)), ..call }),
-                    ready @ Begin::Ready(_) => ready,
-                }
+                Intent { demand: Some(Demand::NORMAL.without_refresh()), purpose: Purpose::Tell(Arc::clone(missed)) }
             }
-            // Whoever captures has the entry already, and never polls again.
-            Mode::Capture(_) => Begin::Load(self.call(hash, key, Purpose::Tell(Arc::default()))),
+            Mode::Capture(captured) => {
+                handle::capture(self, hash, key, captured);
+                // Whoever captures has the entry now, and never polls again.
+                Intent { demand: None, purpose: Purpose::Tell(Arc::default()) }
+            }
         }
     }
 
-    fn answer<Q: KeyRef<Owned = K>>(
-        &self,
-        hash: u64,
-        key: &Q,
-        demand: Demand,
-        observer: Option<&Observer>,
-    ) -> Begin<O::Return, Call<K, O>> {
-        let Some(Found { value, freshness, refresh, age }) = self.look(hash, key, demand) else {
-            return Begin::Load(Call { demand, ..self.call(hash, key, Purpose::Load { since: 0 }) });
-        };
+    /// Tells of a call that was answered.
+    #[inline]
+    fn tell_hit(&self, freshness: Freshness, age: u64, here: Option<&Context>) {
         self.count_hit(freshness);
-        if let Some(observer) = observer {
+        if let Some(observer) = here.and_then(|here| here.observer.as_ref()) {
             observer.tell(Served::new(&self.name, how(freshness), Duration::from_nanos(age)));
-        }
-        if refresh {
-            Begin::Load(self.call(hash, key, Purpose::Refresh { ready: value }))
-        } else {
-            Begin::Ready(self.outcome.close(value))
         }
     }
 
     #[cold]
-    fn call<Q: KeyRef<Owned = K>>(&self, hash: u64, key: &Q, purpose: Purpose<O>) -> Call<K, O> {
+    fn call(&self, hash: u64, key: &dyn AnyKeyRef, intent: Intent, here: Option<Context>) -> Call {
+        let Intent { demand, purpose } = intent;
         let elected = matches!(purpose, Purpose::Refresh { .. });
         if !elected {
             count(&self.counters.misses);
         }
-        let owned = catch_unwind(AssertUnwindSafe(|| key.to_key())).unwrap_or_else(|panic| {
+        let owned = catch_unwind(AssertUnwindSafe(|| key.to_shared())).unwrap_or_else(|panic| {
             // The user's `Clone`: another caller must be elected.
             if elected {
-                self.memory.get(hash, &|owned| key.is(owned), crate::entry::Entry::give_back);
+                self.let_ask(hash, &|owned| key.matches(owned));
             }
             resume_unwind(panic)
         });
         Call {
-            seat: Seat { core: Weak::clone(&self.me), key: owned, hash, elected },
+            seat: Seat { core: self.weak(), key: owned, hash, elected },
             purpose,
-            outcome: self.outcome,
-            demand: Demand::of(CacheMode::Normal),
+            demand: demand.unwrap_or(Demand::NORMAL),
             tags: Vec::new(),
-            context: context::current(),
+            context: here.unwrap_or_else(context::current),
         }
+    }
+
+    /// The refresh that was asked for is not coming: the next caller may ask.
+    pub(super) fn let_ask(&self, hash: u64, is: crate::erased::Is<'_>) {
+        self.memory().get(hash, is, |seen| Entry::give_back(seen.entry));
     }
 }
 

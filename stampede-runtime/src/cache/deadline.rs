@@ -1,13 +1,11 @@
 //! The deadlines of a flight: `soft_timeout`, `timeout` and `lead_after`, with one timer for all of them.
 
-use super::{Core, Flight, Key, land::Failed};
+use super::{AnyCore, land::Failed};
 use crate::{
     clock::{Clock, NEVER, Nanos, Now, saturating_nanos},
-    entry::Entry,
     error::SharedError,
     events,
-    flight::{Target, Watch},
-    outcome::Outcome,
+    flight::{Flight, Target, Watch},
     stats::count,
     timekeeper::{self, Due},
 };
@@ -18,17 +16,17 @@ use std::{
 };
 
 /// The deadlines of one flight.
-struct Deadlines<K, O: Outcome> {
-    core: Weak<Core<K, O>>,
-    flight: Weak<Flight<O>>,
+struct Deadlines {
+    core: Weak<AnyCore>,
+    flight: Weak<Flight>,
     soft: Nanos,
     timeout: Nanos,
     overdue: Nanos,
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
+impl AnyCore {
     /// Sets the deadlines of a flight whose body begins now.
-    pub(super) fn watch(&self, flight: &Arc<Flight<O>>) {
+    pub(super) fn watch(&self, flight: &Arc<Flight>) {
         let now = Now::read();
         let timeout = after(now.at, self.policy.timeout());
         // A timer moves a paused clock as soon as all else waits: one that nobody asked for must not.
@@ -38,28 +36,28 @@ impl<K: Key, O: Outcome> Core<K, O> {
     }
 
     /// Sets the one deadline of a flight whose body has to wait for a permit: the callers' patience.
-    pub(super) fn watch_queued(&self, flight: &Arc<Flight<O>>) {
+    pub(super) fn watch_queued(&self, flight: &Arc<Flight>) {
         self.set_deadlines(flight, flight.started.clock, NEVER, NEVER);
     }
 
-    fn set_deadlines(&self, flight: &Arc<Flight<O>>, clock: Clock, timeout: Nanos, overdue: Nanos) {
+    fn set_deadlines(&self, flight: &Arc<Flight>, clock: Clock, timeout: Nanos, overdue: Nanos) {
         let soft = after(flight.started.at, self.policy.soft_timeout());
-        let (core, flight_of) = (Weak::clone(&self.me), Arc::downgrade(flight));
+        let (core, flight_of) = (self.weak(), Arc::downgrade(flight));
         let deadlines = Deadlines { core, flight: flight_of, soft, timeout, overdue };
         let Some(first) = deadlines.next(0) else { return };
         flight.set_watch(start(Arc::new(deadlines), first, clock));
     }
 
     /// Gives a load up whose `timeout` has passed.
-    fn time_out(&self, flight: &Arc<Flight<O>>) {
+    fn time_out(&self, flight: &Arc<Flight>) {
         let Some(limit) = self.policy.timeout() else { return };
         count(&self.counters.timeouts);
         count(&self.counters.errors);
         // The error is made by the user's code.
         let error = SharedError::timeout(&self.name, limit);
-        let sealed = catch_unwind(AssertUnwindSafe(|| self.outcome.give_up(error).map(|failure| self.sealed(failure))));
+        let sealed = catch_unwind(AssertUnwindSafe(|| self.types.give_up(error)));
         match sealed {
-            Ok(Some(failed)) => self.land_failure(flight, failed),
+            Ok(Some(failure)) => self.land_failure(flight, self.sealed(failure)),
             // Without a way to say so the attribute and the builder don't take a timeout.
             Ok(None) => return,
             Err(payload) => self.land_failure(flight, Failed::panicked(payload)),
@@ -68,10 +66,10 @@ impl<K: Key, O: Outcome> Core<K, O> {
     }
 
     /// A refresh that takes too long keeps no other from beginning.
-    fn let_refresh(&self, flight: &Arc<Flight<O>>) {
+    fn let_refresh(&self, flight: &Arc<Flight>) {
         let locked = self.flights.lock(flight.hash);
-        if let Some(key) = locked.key_of(flight) {
-            self.memory.get(flight.hash, &|other| other == key, Entry::give_back);
+        if locked.is_current(flight) {
+            self.let_ask(flight.hash, &super::is(&flight.key));
         }
     }
 }
@@ -81,7 +79,7 @@ fn after(start: Nanos, limit: Option<Duration>) -> Nanos {
     limit.map_or(NEVER, |limit| start.saturating_add(saturating_nanos(limit)))
 }
 
-fn start<K: Key, O: Outcome>(deadlines: Arc<Deadlines<K, O>>, first: Nanos, clock: Clock) -> Watch {
+fn start(deadlines: Arc<Deadlines>, first: Nanos, clock: Clock) -> Watch {
     let deadlines: Arc<dyn Due> = deadlines;
     match clock {
         Clock::Real => Watch::Moment(timekeeper::set(first, Arc::downgrade(&deadlines)), Target::new(deadlines)),
@@ -99,14 +97,14 @@ async fn ring(deadlines: Arc<dyn Due>, first: Nanos) {
     }
 }
 
-impl<K, O: Outcome> Deadlines<K, O> {
+impl Deadlines {
     /// The first deadline after `now`.
     fn next(&self, now: Nanos) -> Option<Nanos> {
         [self.soft, self.timeout, self.overdue].into_iter().filter(|&at| at > now && at != NEVER).min()
     }
 }
 
-impl<K: Key, O: Outcome> Due for Deadlines<K, O> {
+impl Due for Deadlines {
     fn due(&self, now: Nanos) -> Option<Nanos> {
         let flight = self.flight.upgrade()?;
         if flight.landing().is_some() {

@@ -1,13 +1,15 @@
 //! Landing a flight: what its end does to the entry, and what its callers get.
 
-use super::{Core, Flight, Key, put::Dropped, put::Fill};
+use super::{
+    AnyCore,
+    put::{Dropped, Fill},
+};
 use crate::{
     clock::{Nanos, Now, saturating_nanos},
     context::Tag,
-    entry::Entry,
+    erased::{AnyValue, Is},
     events,
-    flight::{Failure, Landing, Notes, Panic},
-    outcome::Outcome,
+    flight::{Failure, Flight, Landing, Notes, Panic},
     policy::Kind,
     stats::count,
 };
@@ -20,20 +22,20 @@ use std::{
 
 /// How a load failed, and what follows from it.
 #[derive(Clone)]
-pub(super) struct Failed<F> {
-    pub(super) failure: Failure<F>,
+pub(super) struct Failed {
+    pub(super) failure: Failure,
     /// Whether an old value may hide it.
     hidden: bool,
-    /// The error once more, if memory is to have it.
-    stored: Option<F>,
+    /// Whether memory is to have the error, if it is one.
+    stored: bool,
     /// Whether no refresh is to begin for a while.
     pauses: bool,
 }
 
-impl<F> Failed<F> {
+impl Failed {
     /// As most failures are: an old value may hide it, nothing is stored, and a pause begins.
-    fn new(failure: Failure<F>) -> Self {
-        Self { failure, hidden: true, stored: None, pauses: true }
+    fn new(failure: Failure) -> Self {
+        Self { failure, hidden: true, stored: false, pauses: true }
     }
 
     pub(super) fn panicked(payload: Box<dyn Any + Send>) -> Self {
@@ -41,7 +43,7 @@ impl<F> Failed<F> {
     }
 
     /// An error that no cache is left to store.
-    pub(super) fn unstored(failure: F) -> Self {
+    pub(super) fn unstored(failure: AnyValue) -> Self {
         Self::new(Failure::Error(failure))
     }
 
@@ -55,39 +57,31 @@ impl<F> Failed<F> {
     }
 }
 
-/// A value that a load ended with, and what the user's callbacks say about it.
-pub(super) struct Appraised<V> {
-    /// For the callers of the flight.
-    pub(super) shared: V,
-    /// For memory.
-    pub(super) value: V,
+/// What the user's callbacks say about a value.
+pub(super) struct Appraised {
     pub(super) kind: Kind,
     pub(super) weight: u32,
     pub(super) tags: Vec<Tag>,
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
+impl AnyCore {
     /// Asks the user's code about a value, before any lock is taken.
-    pub(super) fn appraise(&self, value: O::Value, notes: Notes) -> Appraised<O::Value> {
-        let ttl = notes.ttl.or_else(|| self.hooks.ttl_of.and_then(|ttl_of| ttl_of(&value)));
-        let bound = ttl.map(saturating_nanos);
-        let kind = if self.outcome.is_none(&value) { Kind::None(bound) } else { Kind::Value(bound) };
+    pub(super) fn appraise(&self, value: &AnyValue, notes: Notes) -> Appraised {
+        let bound = notes.ttl.or_else(|| self.types.ttl_of(value)).map(saturating_nanos);
+        let kind = if self.types.is_none(value) { Kind::None(bound) } else { Kind::Value(bound) };
         // Weight 0 counts as 1, so that nothing is held for nothing.
-        let weight = self.hooks.weight.map_or(1, |weight| weight(&value)).max(1);
-        Appraised { shared: value.clone(), value, kind, weight, tags: notes.tags }
+        Appraised { kind, weight: self.types.weight(value).max(1), tags: notes.tags }
     }
 
-    /// Seals an error, and asks whether the old value may hide it.
-    pub(super) fn blame(&self, error: O::Error) -> Failed<O::Failure> {
+    /// The failure of a load with an error. `hidden`: whether the old value may hide it.
+    pub(super) fn blame(&self, failure: AnyValue, hidden: bool) -> Failed {
         count(&self.counters.errors);
-        let hidden = self.hooks.outage.is_none_or(|outage| outage(&error));
-        Failed { hidden, ..self.sealed(self.outcome.seal(error)) }
+        Failed { hidden, ..self.sealed(failure) }
     }
 
-    /// The failure of a load that was given up, or of one whose error is sealed; cloned here, before any lock is taken.
-    pub(super) fn sealed(&self, failure: O::Failure) -> Failed<O::Failure> {
-        let stored = (!self.policy.err_ttl().is_zero()).then(|| failure.clone());
-        Failed { stored, ..Failed::unstored(failure) }
+    /// The failure of a load that was given up, or of one whose error is sealed.
+    pub(super) fn sealed(&self, failure: AnyValue) -> Failed {
+        Failed { stored: !self.policy.err_ttl().is_zero(), ..Failed::unstored(failure) }
     }
 
     pub(super) fn learn_cost(&self, took: Nanos) {
@@ -95,58 +89,70 @@ impl<K: Key, O: Outcome> Core<K, O> {
         let _ = self.cost.fetch_update(Relaxed, Relaxed, learn);
     }
 
-    pub(super) fn land_value(&self, flight: &Arc<Flight<O>>, appraised: Appraised<O::Value>) {
-        let Appraised { shared, value, kind, weight, tags } = appraised;
+    /// Lands a flight with a value. The user's code is asked first, and may panic.
+    pub(super) fn land_value(&self, flight: &Arc<Flight>, value: AnyValue) {
+        let Appraised { kind, weight, tags } = self.appraise(&value, flight.read_notes());
+        let value = Ok(value);
+        let item = self.types.item(&flight.key, &value);
         let Some(claim) = flight.claim_landing() else { return };
+        let is = super::is(&flight.key);
         let mut locked = self.flights.lock(flight.hash);
         let landed = locked.land(flight);
-        let dropped = match (landed.accepted, landed.key) {
-            (true, Some(key)) => {
-                let fill = Fill::of_flight(flight, kind, weight, &tags);
-                self.put(&locked, flight.hash, key, Ok(value), &fill)
+        let dropped = if landed.accepted {
+            let fill = Fill::of_flight(flight, kind, weight, &tags);
+            self.put(&locked, flight.hash, &is, item, &fill)
+        } else {
+            // A load in mode `Bypass` was never meant to be stored.
+            if landed.known {
+                count(&self.counters.refused);
+                self.give_back(flight.hash, &is, landed.last);
             }
-            (_, key) => {
-                // A load in mode `Bypass` was never meant to be stored.
-                if let Some(key) = &key {
-                    count(&self.counters.refused);
-                    self.give_back(flight.hash, key, landed.last);
-                }
-                Dropped::unstored(key, Ok(value))
-            }
+            Dropped::unstored(item)
         };
         drop(locked);
-        claim.land(Landing::Value(shared));
+        let (Ok(value) | Err(value)) = value;
+        claim.land(Landing::Value(value));
         drop(dropped);
     }
 
-    pub(super) fn land_failure(&self, flight: &Arc<Flight<O>>, failed: Failed<O::Failure>) {
+    pub(super) fn land_failure(&self, flight: &Arc<Flight>, failed: Failed) {
         let Failed { failure, hidden, stored, pauses } = failed;
+        // Copied here, before any lock is taken; the user's `Clone` may panic.
+        let copy =
+            |error: &AnyValue| catch_unwind(AssertUnwindSafe(|| self.types.item(&flight.key, &Err(Arc::clone(error)))));
+        let (failure, item) = match &failure {
+            Failure::Error(error) if stored => match copy(error) {
+                Ok(item) => (failure, Some(item)),
+                Err(payload) => (Failure::Panicked(Panic::new(payload)), None),
+            },
+            Failure::Error(_) | Failure::Panicked(_) | Failure::Abandoned => (failure, None),
+        };
         let Some(claim) = flight.claim_landing() else { return };
+        let is = super::is(&flight.key);
         let mut locked = self.flights.lock(flight.hash);
         let landed = locked.land(flight);
         // A clone that panics is no old value; it must not take the landing with it.
-        let find_old = || landed.key.as_ref().and_then(|key| self.old(flight.hash, &|other| other == key));
-        let old = hidden.then(|| catch_unwind(AssertUnwindSafe(find_old)).ok().flatten()).flatten();
+        let find_old = || self.old(flight.hash, &is);
+        let old = (hidden && landed.known).then(|| catch_unwind(AssertUnwindSafe(find_old)).ok().flatten()).flatten();
         let mut pause = None;
-        let dropped = match (&failure, landed.key) {
-            (_, Some(key)) if landed.accepted && pauses && old.is_some() => {
-                pause = self.begin_pause(flight.hash, &key);
-                Dropped::key(key)
+        let dropped = match &failure {
+            _ if landed.accepted && pauses && old.is_some() => {
+                pause = self.begin_pause(flight.hash, &is);
+                Dropped::default()
             }
-            (Failure::Error(_), Some(key)) if landed.accepted => {
+            Failure::Error(_) if landed.accepted => {
                 let notes = flight.read_notes();
                 let fill = Fill::of_flight(flight, Kind::Err, 1, &notes.tags);
-                match stored {
-                    Some(error) => self.put(&locked, flight.hash, key, Err(error), &fill),
-                    None => self.take(flight.hash, key),
+                match item {
+                    Some(item) => self.put(&locked, flight.hash, &is, item, &fill),
+                    None => self.take(flight.hash, &is),
                 }
             }
             // Nothing is stored.
-            (_, Some(key)) => {
-                self.give_back(flight.hash, &key, landed.last);
-                Dropped::key(key)
+            _ => {
+                self.give_back(flight.hash, &is, landed.last);
+                Dropped::default()
             }
-            (_, None) => Dropped::none(),
         };
         drop(locked);
         self.tell_failure(&failure, old.is_some(), pause);
@@ -159,13 +165,13 @@ impl<K: Key, O: Outcome> Core<K, O> {
 
     /// The end of a flight that leaves the entry as it is, which another may have planted: if nothing else will clear
     /// the mark of a refresh, the next caller is to be elected.
-    fn give_back(&self, hash: u64, key: &K, last: bool) {
+    fn give_back(&self, hash: u64, is: Is<'_>, last: bool) {
         if last {
-            self.memory.get(hash, &|other| other == key, Entry::give_back);
+            self.let_ask(hash, is);
         }
     }
 
-    fn tell_failure(&self, failure: &Failure<O::Failure>, served_old: bool, pause: Option<Nanos>) {
+    fn tell_failure(&self, failure: &Failure, served_old: bool, pause: Option<Nanos>) {
         let how = match failure {
             Failure::Error(_) => "error",
             Failure::Panicked(_) => {
@@ -189,19 +195,19 @@ impl<K: Key, O: Outcome> Core<K, O> {
     }
 
     /// Begins the pause of a refresh that could not even begin.
-    pub(super) fn pause(&self, hash: u64, key: &K) {
-        if let Some(pause) = self.begin_pause(hash, key) {
+    pub(super) fn pause(&self, hash: u64, is: Is<'_>) {
+        if let Some(pause) = self.begin_pause(hash, is) {
             self.tell_pause(pause);
         }
     }
 
     /// The old value stays: no refresh begins for a while.
-    fn begin_pause(&self, hash: u64, key: &K) -> Option<Nanos> {
+    fn begin_pause(&self, hash: u64, is: Is<'_>) -> Option<Nanos> {
         let random = self.dice.draw();
-        let pause = self.memory.get(hash, &|other| other == key, |entry| {
-            let now = Now::for_entry(entry.clock)?.at;
+        let pause = self.memory().get(hash, is, |seen| {
+            let now = Now::for_entry(seen.entry.clock)?.at;
             let mut paused = None;
-            entry.fail(now, |failures| *paused.insert(self.policy.pause(failures, random)));
+            seen.entry.fail(now, |failures| *paused.insert(self.policy.pause(failures, random)));
             paused
         });
         pause.flatten()

@@ -1,11 +1,12 @@
 //! Running a load.
 
-use super::{Core, Flight, Key, land::Failed};
+use super::{AnyCore, Kind, land::Failed};
 use crate::{
     clock::Now,
     context::{Change, Context, Loading, within},
+    erased::AnyValue,
     events,
-    flight::{Failure, Landing},
+    flight::{Flight, Landing},
     outcome::Outcome,
     stats::count,
 };
@@ -20,26 +21,51 @@ use std::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
+/// What a loader answered, of any type.
+pub(crate) type Answered = Result<AnyValue, Blamed>;
+
+/// What a loader failed with, in a form that can be shared.
+pub(crate) struct Blamed {
+    failure: AnyValue,
+    /// Whether the old value may hide it.
+    hidden: bool,
+}
+
+impl<O: Outcome> Kind<O> {
+    /// Takes a loader's answer apart. The user's callbacks are asked here, inside of the load.
+    pub(crate) fn answered(&self, answer: O::Return) -> Answered {
+        match self.outcome.open(answer) {
+            Ok(value) => Ok(Arc::new(value)),
+            Err(error) => Err(self.blamed(error)),
+        }
+    }
+
+    /// Makes of an error what many flights can fail with.
+    pub(crate) fn blamed(&self, error: O::Error) -> Blamed {
+        let hidden = self.hooks.outage.is_none_or(|outage| outage(&error));
+        Blamed { failure: Arc::new(self.outcome.seal(error)), hidden }
+    }
+}
+
 /// The right and the duty to run the load of a flight. Dropped before the end, the flight is abandoned.
-pub(crate) struct Job<K: Key, O: Outcome> {
-    core: Weak<Core<K, O>>,
-    flight: Arc<Flight<O>>,
-    outcome: O,
+pub(crate) struct Job {
+    core: Weak<AnyCore>,
+    flight: Arc<Flight>,
     context: Context,
     span: events::LoadSpan,
 }
 
-impl<K: Key, O: Outcome> Job<K, O> {
-    pub(super) fn new(core: &Core<K, O>, flight: Arc<Flight<O>>, context: Context) -> Self {
+impl Job {
+    pub(super) fn new(core: &AnyCore, flight: Arc<Flight>, context: Context) -> Self {
         let span = events::load_span(&flight.name, flight.is_refresh());
         count(&core.counters.in_flight);
-        Self { core: Weak::clone(&core.me), flight, outcome: core.outcome, context, span }
+        Self { core: core.weak(), flight, context, span }
     }
 
     /// The job of a flight whose cache is gone.
-    pub(super) fn without_cache(flight: Arc<Flight<O>>, outcome: O, context: Context) -> Self {
+    pub(super) fn without_cache(core: Weak<AnyCore>, flight: Arc<Flight>, context: Context) -> Self {
         let span = events::load_span(&flight.name, false);
-        Self { core: Weak::new(), flight, outcome, context, span }
+        Self { core, flight, context, span }
     }
 
     /// Makes the load's future, which the user's code does: it clones arguments.
@@ -48,7 +74,7 @@ impl<K: Key, O: Outcome> Job<K, O> {
     }
 
     /// Runs the load to its end and lands the flight.
-    pub(crate) async fn run<F: Future<Output = O::Return>>(self, load: Option<F>) {
+    pub(crate) async fn run<F: Future<Output = Answered>>(self, load: Option<F>) {
         let Some(load) = load else { return };
         let permit = self.permit().await;
         self.watch();
@@ -63,13 +89,13 @@ impl<K: Key, O: Outcome> Job<K, O> {
             // What the user's callbacks tell, and the failure, belong to the load.
             Some(Ok(answer)) => self.span.in_scope(|| {
                 self.note_time(started);
-                self.settle(self.outcome.open(answer));
+                self.settle(answer);
             }),
             Some(Err(payload)) => self.fail(Failed::panicked(payload)),
         }
     }
 
-    pub(super) fn flight(&self) -> &Arc<Flight<O>> {
+    pub(super) fn flight(&self) -> &Arc<Flight> {
         &self.flight
     }
 
@@ -82,7 +108,7 @@ impl<K: Key, O: Outcome> Job<K, O> {
         &self,
         load: F,
         members: Option<Arc<dyn Loading>>,
-    ) -> impl Future<Output = F::Output> + use<K, O, F> {
+    ) -> impl Future<Output = F::Output> + use<F> {
         let mut context = self.context.clone();
         if let (Some(inside), Some(members)) = (&mut context.inside, members) {
             inside.flight = members;
@@ -134,47 +160,37 @@ impl<K: Key, O: Outcome> Job<K, O> {
     }
 
     /// Lands the flight with what the loader has made.
-    pub(super) fn settle(&self, answer: Result<O::Value, O::Error>) {
-        let Some(core) = self.core.upgrade() else {
-            return self.land_alone(answer);
-        };
-        match answer {
-            Ok(value) => match catch_unwind(AssertUnwindSafe(|| core.appraise(value, self.flight.read_notes()))) {
-                Ok(appraised) => core.land_value(&self.flight, appraised),
-                Err(payload) => self.fail(Failed::panicked(payload)),
-            },
-            Err(error) => match catch_unwind(AssertUnwindSafe(|| core.blame(error))) {
-                Ok(failed) => self.fail(failed),
-                Err(payload) => self.fail(Failed::panicked(payload)),
-            },
+    pub(super) fn settle(&self, answer: Answered) {
+        match (answer, self.core.upgrade()) {
+            (Ok(value), Some(core)) => {
+                let land = AssertUnwindSafe(|| core.land_value(&self.flight, value));
+                if let Err(payload) = catch_unwind(land) {
+                    self.fail(Failed::panicked(payload));
+                }
+            }
+            // The scope was dropped: the flight still serves its callers.
+            (Ok(value), None) => self.flight.land(Landing::Value(value)),
+            (Err(blamed), _) => self.fail(self.blame(blamed)),
         }
     }
 
-    /// Makes of an error what many flights can fail with.
-    pub(super) fn blame(&self, error: O::Error) -> Failed<O::Failure> {
+    /// What follows from an error.
+    pub(super) fn blame(&self, Blamed { failure, hidden }: Blamed) -> Failed {
         match self.core.upgrade() {
-            Some(core) => catch_unwind(AssertUnwindSafe(|| core.blame(error))).unwrap_or_else(Failed::panicked),
-            None => Failed::unstored(self.outcome.seal(error)),
+            Some(core) => core.blame(failure, hidden),
+            None => Failed::unstored(failure),
         }
     }
 
-    pub(super) fn fail(&self, failed: Failed<O::Failure>) {
+    pub(super) fn fail(&self, failed: Failed) {
         self.span.in_scope(|| match self.core.upgrade() {
             Some(core) => core.land_failure(&self.flight, failed),
             None => self.flight.land(Landing::Failed(failed.failure)),
         });
     }
-
-    /// The scope was dropped: the flight still serves its callers.
-    fn land_alone(&self, answer: Result<O::Value, O::Error>) {
-        self.flight.land(match answer {
-            Ok(value) => Landing::Value(value),
-            Err(error) => Landing::Failed(Failure::Error(self.outcome.seal(error))),
-        });
-    }
 }
 
-impl<K: Key, O: Outcome> Drop for Job<K, O> {
+impl Drop for Job {
     fn drop(&mut self) {
         if self.flight.landing().is_none() {
             self.fail(Failed::abandoned());

@@ -1,9 +1,10 @@
 //! Answering from memory.
 
-use super::{Core, Key, Stored};
+use super::{AnyCore, Core, Key, types::Typed};
 use crate::{
     clock::{Clock, Nanos, Now, saturating_nanos},
     entry::Entry,
+    erased::{AnyKeyRef, AnyValue, Is, Stored},
     key::KeyRef,
     mode::CacheMode,
     outcome::Outcome,
@@ -25,8 +26,8 @@ pub(crate) struct Found<S> {
 
 /// An old value that may take the place of a failed load's.
 #[derive(Debug)]
-pub(crate) struct Old<V> {
-    pub(crate) value: V,
+pub(crate) struct Old {
+    pub(crate) value: AnyValue,
     pub(crate) stored: Nanos,
     pub(crate) clock: Clock,
 }
@@ -41,10 +42,12 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
+    pub(crate) const NORMAL: Self = Self { max_age: None, elect: true };
+
     pub(crate) fn of(mode: CacheMode) -> Self {
         match mode {
             CacheMode::MaxAge(age) => Self { max_age: Some(saturating_nanos(age)), elect: true },
-            CacheMode::Normal | CacheMode::Refresh | CacheMode::Bypass => Self { max_age: None, elect: true },
+            CacheMode::Normal | CacheMode::Refresh | CacheMode::Bypass => Self::NORMAL,
         }
     }
 
@@ -58,31 +61,51 @@ impl Demand {
     }
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
+impl<K: Key, O: Outcome> Core<Typed<K, O>> {
     /// What memory has for a call, if it may be answered with it.
     #[inline]
-    pub(crate) fn look<Q: KeyRef<Owned = K>>(&self, hash: u64, key: &Q, demand: Demand) -> Option<Found<Stored<O>>> {
-        self.memory.hit(hash, |owned| key.is(owned), |entry| self.assess(entry, demand)).flatten()
+    pub(super) fn look<Q: KeyRef<Owned = K>>(
+        &self,
+        hash: u64,
+        key: &Q,
+        demand: Demand,
+    ) -> Option<Found<Result<O::Value, O::Failure>>> {
+        let assess = |entry: &Entry, value: &Result<O::Value, O::Failure>| {
+            let (now, lag) = Now::glance(entry.clock)?;
+            // The hit: nothing else is looked at.
+            if now.saturating_add(lag) < entry.life.early_at && demand.max_age.is_none() {
+                let age = now.saturating_sub(entry.life.stored);
+                return Some(Found { value: value.clone(), freshness: Freshness::Fresh, refresh: false, age });
+            }
+            self.any().judge(entry, demand, || Some(value.clone()))
+        };
+        self.types.memory.hit(hash, |owned| key.is(owned), assess).flatten()
+    }
+}
+
+impl AnyCore {
+    /// What memory has for a call that has looked before.
+    pub(super) fn look_again(&self, hash: u64, is: Is<'_>, demand: Demand) -> Option<Found<Stored>> {
+        let found = self.memory().get(hash, is, |seen| {
+            seen.visit();
+            self.judge(seen.entry, demand, || seen.value())
+        });
+        found.flatten()
     }
 
-    /// The same for a call that has looked before.
-    pub(super) fn look_again(&self, hash: u64, is: &dyn Fn(&K) -> bool, demand: Demand) -> Option<Found<Stored<O>>> {
-        self.memory.get(hash, is, |entry| self.assess(entry, demand)).flatten()
+    /// Whether a call may be answered with an entry, and what follows from it.
+    fn judge<S>(&self, entry: &Entry, demand: Demand, value: impl FnOnce() -> Option<S>) -> Option<Found<S>> {
+        let now = Now::for_entry(entry.clock)?.at;
+        let freshness = self.servable(entry, now, demand)?;
+        // Before anybody is elected: it may panic.
+        let value = value()?;
+        let refresh = demand.elect && self.elects(entry, now, freshness);
+        Some(Found { value, freshness, refresh, age: now.saturating_sub(entry.life.stored) })
     }
 
-    #[inline]
-    fn assess(&self, entry: &Entry<Stored<O>>, demand: Demand) -> Option<Found<Stored<O>>> {
-        let (now, lag) = Now::glance(entry.clock)?;
-        // The hit: nothing else is looked at.
-        if now.saturating_add(lag) < entry.life.early_at && demand.max_age.is_none() {
-            let age = now.saturating_sub(entry.life.stored);
-            return Some(Found { value: entry.value.clone(), freshness: Freshness::Fresh, refresh: false, age });
-        }
-        self.judge(entry, Now::for_entry(entry.clock)?.at, demand)
-    }
-
+    /// The state of an entry, if a call may be answered with it.
     #[cold]
-    fn judge(&self, entry: &Entry<Stored<O>>, now: Nanos, demand: Demand) -> Option<Found<Stored<O>>> {
+    fn servable(&self, entry: &Entry, now: Nanos, demand: Demand) -> Option<Freshness> {
         let age = now.saturating_sub(entry.life.stored);
         if demand.max_age.is_some_and(|most| age > most) {
             return None;
@@ -90,35 +113,35 @@ impl<K: Key, O: Outcome> Core<K, O> {
         let freshness = self.policy.freshness(&entry.life, now);
         // Expired, only while its load is known to fail.
         let kept = || now < self.policy.gone_at(&entry.life) && entry.is_paused(now);
-        if freshness == Freshness::Expired && !kept() {
-            return None;
-        }
-        // Before anybody is elected: it may panic.
-        let value = entry.value.clone();
-        let refresh = match freshness {
+        (freshness != Freshness::Expired || kept()).then_some(freshness)
+    }
+
+    /// Whether the caller is to ask for a refresh.
+    fn elects(&self, entry: &Entry, now: Nanos, freshness: Freshness) -> bool {
+        match freshness {
             Freshness::Fresh | Freshness::Expired => false,
-            Freshness::Early => demand.elect && self.early_is_due(entry, now) && entry.elect(now),
-            Freshness::Stale => demand.elect && entry.elect(now),
-        };
-        Some(Found { value, freshness, refresh, age })
+            Freshness::Early => self.early_is_due(entry, now) && entry.elect(now),
+            Freshness::Stale => entry.elect(now),
+        }
     }
 
     /// Whether a key has a fresh entry: one that needs no refresh.
-    pub(super) fn is_fresh(&self, hash: u64, is: &dyn Fn(&K) -> bool) -> bool {
+    pub(super) fn is_fresh(&self, hash: u64, is: Is<'_>) -> bool {
         self.state(hash, is) == Some(Freshness::Fresh)
     }
 
-    fn early_is_due(&self, entry: &Entry<Stored<O>>, now: Nanos) -> bool {
+    fn early_is_due(&self, entry: &Entry, now: Nanos) -> bool {
         let random = if self.policy.beta().is_some() { self.dice.draw() } else { 0.0 };
         self.policy.early_is_due(&entry.life, now, self.cost.load(Relaxed), random)
     }
 
     /// What a call would get without loading.
-    pub(crate) fn peek<Q: KeyRef<Owned = K>>(&self, hash: u64, key: &Q) -> Option<O::Value> {
-        self.look(hash, key, Demand { max_age: None, elect: false })?.value.ok()
+    pub(crate) fn peek(&self, hash: u64, key: &dyn AnyKeyRef) -> Option<AnyValue> {
+        self.look_again(hash, &|owned| key.matches(owned), Demand::NORMAL.without_refresh())?.value.ok()
     }
 
     /// Counts a call that was answered.
+    #[inline]
     pub(crate) fn count_hit(&self, freshness: Freshness) {
         match freshness {
             Freshness::Fresh => self.counters.hit(Hit::Fresh),
@@ -129,21 +152,24 @@ impl<K: Key, O: Outcome> Core<K, O> {
     }
 
     /// The state of a key's entry; `None` if there is none that may be served in any case.
-    pub(crate) fn state(&self, hash: u64, is: &dyn Fn(&K) -> bool) -> Option<Freshness> {
-        let state = self.memory.get(hash, is, |entry| {
-            let now = Now::for_entry(entry.clock)?.at;
-            (now < self.policy.gone_at(&entry.life)).then(|| self.policy.freshness(&entry.life, now))
+    pub(crate) fn state(&self, hash: u64, is: Is<'_>) -> Option<Freshness> {
+        let state = self.memory().get(hash, is, |seen| {
+            let now = Now::for_entry(seen.entry.clock)?.at;
+            let life = &seen.entry.life;
+            (now < self.policy.gone_at(life)).then(|| self.policy.freshness(life, now))
         });
         state.flatten()
     }
 
     /// The old value that may be given where a load fails or is slow.
-    pub(super) fn old(&self, hash: u64, is: &dyn Fn(&K) -> bool) -> Option<Old<O::Value>> {
-        let old = self.memory.get(hash, is, |entry| {
-            let now = Now::for_entry(entry.clock)?.at;
-            let Ok(value) = &entry.value else { return None };
-            let usable = now < self.policy.gone_at(&entry.life);
-            usable.then(|| Old { value: value.clone(), stored: entry.life.stored, clock: entry.clock })
+    pub(super) fn old(&self, hash: u64, is: Is<'_>) -> Option<Old> {
+        let old = self.memory().get(hash, is, |seen| {
+            let (life, clock) = (&seen.entry.life, seen.entry.clock);
+            let now = Now::for_entry(clock)?.at;
+            if now >= self.policy.gone_at(life) {
+                return None;
+            }
+            Some(Old { value: seen.value()?.ok()?, stored: life.stored, clock })
         });
         old.flatten()
     }

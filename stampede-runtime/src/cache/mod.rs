@@ -1,8 +1,12 @@
 //! The conductor: it alone sees entries, flights, the policy and the clock together.
 //!
 //! [`Core`] is the cache of one annotated function. `look` answers from memory, `begin` is where each call begins and
-//! `ride` what it does if it could not be answered, `load` runs the loader, `land` ends its flight, `put` fills memory, `change` is what users do to entries.
-//! A store between memory and the loader belongs here, in `ride`, `load` and `land`, and nowhere else.
+//! `ride` what it does if it could not be answered, `load` runs the loader, `land` ends its flight, `put` fills memory,
+//! `change` is what users do to entries. A store between memory and the loader belongs here, in `ride`, `load` and
+//! `land`, and nowhere else.
+//!
+//! Only `types`, `begin` and `look` know keys and values by their types, and only as far as a hit needs it: all else is
+//! written for [`AnyCore`], and compiled once.
 
 mod batch;
 mod begin;
@@ -13,12 +17,14 @@ mod load;
 mod look;
 mod put;
 mod ride;
+mod types;
 
 use crate::{
     clock::{NEVER, Nanos},
     context::Held,
+    erased::SharedKey,
     flight::Flights,
-    memory::Memory,
+    memory::AnyMemory,
     mode::{CacheMode, Switch},
     outcome::Outcome,
     policy::{Policy, PolicyBuilder, PolicyError, Run},
@@ -29,70 +35,45 @@ use crate::{
 };
 pub(crate) use batch::{Members, ride_batch};
 pub use begin::Begin;
-pub(crate) use begin::Call;
+pub(crate) use begin::{Call, begin};
 use hashbrown::DefaultHashBuilder;
 pub(crate) use load::Job;
-pub(crate) use ride::{BoxedLoad, Ride, Started, Step};
+pub(crate) use ride::{Answer, BoxedLoad, Ride, Started, Step};
 use std::{
-    any::Any,
+    any::{Any, TypeId},
     fmt,
     hash::Hash,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64},
     },
-    time::Duration,
 };
 use tokio::sync::Semaphore;
+pub(crate) use types::{Hooks, Kind, Typed, Types};
 
 /// What an owned key is.
 pub trait Key: Hash + Eq + Clone + Send + Sync + 'static {}
 impl<K: Hash + Eq + Clone + Send + Sync + 'static> Key for K {}
 
-/// What memory holds: a value, or an error with a lifetime.
-pub(crate) type Stored<O> = Result<<O as Outcome>::Value, <O as Outcome>::Failure>;
-
-/// A flight of a cache with this outcome.
-pub(crate) type Flight<O> = crate::flight::Flight<<O as Outcome>::Value, <O as Outcome>::Failure>;
-
-/// A value that decides how long it lives.
-pub(crate) type TtlOf<V> = fn(&V) -> Option<Duration>;
-
-/// What the user's callbacks say about values and errors.
-pub(crate) struct Hooks<O: Outcome> {
-    pub(crate) ttl_of: Option<TtlOf<O::Value>>,
-    pub(crate) outage: Option<fn(&O::Error) -> bool>,
-    pub(crate) weight: Option<fn(&O::Value) -> u32>,
-}
-
-impl<O: Outcome> Default for Hooks<O> {
-    fn default() -> Self {
-        Self { ttl_of: None, outage: None, weight: None }
-    }
-}
-
 /// Checks a policy beside the return type and the callbacks that it is for.
-pub(crate) fn check<O: Outcome>(policy: PolicyBuilder, outcome: &O, hooks: &Hooks<O>) -> Result<Policy, PolicyError> {
-    let weighs = hooks.weight.is_some();
+pub(crate) fn check<O: Outcome>(policy: PolicyBuilder, kind: &Kind<O>) -> Result<Policy, PolicyError> {
+    let weighs = kind.hooks.weight.is_some();
     if weighs && !policy.says_capacity() {
         return Err(PolicyError::new("capacity", "is required with `weight`: say the most total weight"));
     }
     let policy = policy.build()?;
-    if policy.timeout().is_some() && !outcome.can_give_up() {
+    if policy.timeout().is_some() && !kind.outcome.can_give_up() {
         return Err(PolicyError::new("timeout", "can't be reported: the function has no error to report it with"));
     }
     Ok(policy)
 }
 
 /// The cache of one annotated function, or of one [`Cache`](crate::Cache).
-pub(crate) struct Core<K, O: Outcome> {
-    me: Weak<Self>,
+pub(crate) struct Core<T: ?Sized> {
+    me: Arc<Me>,
     name: Arc<str>,
     policy: Policy,
-    outcome: O,
-    hooks: Hooks<O>,
-    memory: Memory<K, Stored<O>>,
-    flights: Flights<K, O::Value, O::Failure>,
+    flights: Flights,
     tags: TagIndex,
     permits: Option<Arc<Semaphore>>,
     switch: Switch,
@@ -104,33 +85,48 @@ pub(crate) struct Core<K, O: Outcome> {
     /// When the next sweep is set for.
     sweep_at: AtomicU64,
     warned_of_weight: AtomicBool,
+    types: T,
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
-    pub(crate) fn new(name: &str, policy: Policy, outcome: O, hooks: Hooks<O>, dice: Dice) -> Arc<Self> {
-        Arc::new_cyclic(|me| Self {
-            me: Weak::clone(me),
-            name: name.into(),
-            memory: Memory::new(policy.capacity()),
-            flights: Flights::new(),
-            tags: TagIndex::default(),
-            permits: policy.max_loads().map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
-            policy,
-            outcome,
-            hooks,
-            switch: Switch::new(),
-            counters: Counters::new(),
-            cost: AtomicU64::new(0),
-            hasher: DefaultHashBuilder::default(),
-            dice,
-            sweep_at: AtomicU64::new(NEVER),
-            warned_of_weight: AtomicBool::new(false),
+/// A cache of any types.
+pub(crate) type AnyCore = Core<dyn Types>;
+
+/// The cache itself, as those know it who must not keep it: its loads and its sweeper.
+struct Me(Weak<AnyCore>);
+
+impl<K: Key, O: Outcome> Core<Typed<K, O>> {
+    pub(crate) fn new(name: &str, policy: Policy, kind: Kind<O>, dice: Dice) -> Arc<Self> {
+        Arc::new_cyclic(|me: &Weak<Self>| {
+            let me: Weak<AnyCore> = me.clone();
+            Self {
+                me: Arc::new(Me(me)),
+                name: name.into(),
+                flights: Flights::new(),
+                tags: TagIndex::default(),
+                permits: policy.max_loads().map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
+                switch: Switch::new(),
+                counters: Counters::new(),
+                cost: AtomicU64::new(0),
+                hasher: DefaultHashBuilder::default(),
+                dice,
+                sweep_at: AtomicU64::new(NEVER),
+                warned_of_weight: AtomicBool::new(false),
+                types: Typed::new(policy.capacity(), kind),
+                policy,
+            }
         })
     }
 
-    /// The cache itself, to be kept.
-    pub(crate) fn keep(&self) -> Option<Arc<Self>> {
-        self.me.upgrade()
+    /// The cache as all that is compiled once sees it.
+    pub(crate) fn any(&self) -> &AnyCore {
+        self
+    }
+}
+
+impl<T: ?Sized> Core<T> {
+    pub(crate) fn hash(&self, key: &impl Hash) -> u64 {
+        use std::hash::BuildHasher;
+        self.hasher.hash_one(key)
     }
 
     /// Where its loads run.
@@ -138,18 +134,34 @@ impl<K: Key, O: Outcome> Core<K, O> {
         self.policy.run()
     }
 
-    /// The cache, as its loads see it.
-    fn held(&self) -> Weak<dyn Held> {
-        self.me.clone()
-    }
-
-    pub(crate) fn hash(&self, key: &impl Hash) -> u64 {
-        use std::hash::BuildHasher;
-        self.hasher.hash_one(key)
+    /// The cache itself, to be kept.
+    pub(crate) fn keep(&self) -> Option<Arc<AnyCore>> {
+        self.me.0.upgrade()
     }
 }
 
-impl<K: Key, O: Outcome> AnyCache for Core<K, O> {
+impl AnyCore {
+    fn memory(&self) -> &AnyMemory {
+        self.types.memory()
+    }
+
+    /// The cache, for those who must not keep it.
+    fn weak(&self) -> Weak<Self> {
+        Weak::clone(&self.me.0)
+    }
+
+    /// The cache, as its loads see it.
+    fn held(&self) -> Weak<dyn Held> {
+        let me: Weak<Me> = Arc::downgrade(&self.me);
+        me
+    }
+
+    pub(crate) fn value_type(&self) -> TypeId {
+        self.types.value_type()
+    }
+}
+
+impl<K: Key, O: Outcome> AnyCache for Core<Typed<K, O>> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -163,23 +175,23 @@ impl<K: Key, O: Outcome> AnyCache for Core<K, O> {
     }
 
     fn stats(&self) -> Stats {
-        self.counters.read(self.memory.len())
+        self.counters.read(self.len())
     }
 
     fn len(&self) -> u64 {
-        self.memory.len()
+        self.any().memory().len()
     }
 
     fn clear(&self) {
-        self.clear_all();
+        self.any().clear_all();
     }
 
     fn expire(&self) {
-        self.expire_all();
+        self.any().expire_all();
     }
 
     fn invalidate_tag(&self, tag: &str) {
-        self.invalidate_tagged(tag);
+        self.any().invalidate_tagged(tag);
     }
 
     fn set_mode(&self, mode: CacheMode) {
@@ -187,10 +199,15 @@ impl<K: Key, O: Outcome> AnyCache for Core<K, O> {
     }
 }
 
-impl<K, O: Outcome> fmt::Debug for Core<K, O> {
+impl<T: ?Sized> fmt::Debug for Core<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache").field("name", &self.name).field("policy", &self.policy).finish_non_exhaustive()
     }
+}
+
+/// Whether a key is this one.
+fn is(key: &SharedKey) -> impl Fn(&dyn Any) -> bool {
+    |other| key.matches(other)
 }
 
 /// How far the clock of the hits on entries of this clock can be behind.

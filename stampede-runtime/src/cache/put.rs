@@ -1,21 +1,21 @@
 //! Filling memory, and what follows from it: weights, evictions, tags, sweeps.
 
-use super::{Core, Key, Stored, resolution};
+use super::{AnyCore, Me, resolution};
 use crate::{
     clock::{Clock, NEVER, Nanos, Now},
     context::Tag,
     entry::Entry,
+    erased::{Is, Item},
     events,
-    flight::Locked,
+    flight::{Flight, Locked},
     memory::Removed,
-    outcome::Outcome,
     policy::{Freshness, Kind, Lifetime},
     stats::count,
     timekeeper::{self, Due},
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Weak, atomic::Ordering::Relaxed},
+    sync::{Arc, Weak, atomic::Ordering::Relaxed},
 };
 
 /// Entries that one step of a sweep frees at most: some tens of microseconds under a lock.
@@ -33,12 +33,7 @@ pub(super) struct Fill<'a> {
 }
 
 impl<'a> Fill<'a> {
-    pub(super) fn of_flight<V, F>(
-        flight: &crate::flight::Flight<V, F>,
-        kind: Kind,
-        weight: u32,
-        tags: &'a [Tag],
-    ) -> Self {
+    pub(super) fn of_flight(flight: &Flight, kind: Kind, weight: u32, tags: &'a [Tag]) -> Self {
         Self { kind, weight, tags, began: Some(flight.started.at), expired: flight.is_expired() }
     }
 
@@ -48,62 +43,55 @@ impl<'a> Fill<'a> {
 }
 
 /// Values and keys on their way out: dropped where no lock is held, since their `Drop` is the user's.
+#[derive(Default)]
 #[expect(dead_code, reason = "they are only held, to be dropped later")]
-pub(super) struct Dropped<K, O: Outcome> {
-    value: Option<Stored<O>>,
-    removed: Vec<Removed<K, Stored<O>>>,
-    replaced: Option<Entry<Stored<O>>>,
-    key: Option<K>,
+pub(super) struct Dropped {
+    item: Option<Item>,
+    removed: Vec<Removed>,
 }
 
-impl<K, O: Outcome> Dropped<K, O> {
-    pub(super) fn none() -> Self {
-        Self { value: None, removed: Vec::new(), replaced: None, key: None }
-    }
-
-    pub(super) fn key(key: K) -> Self {
-        Self { key: Some(key), ..Self::none() }
-    }
-
-    pub(super) fn unstored(key: Option<K>, value: Stored<O>) -> Self {
-        Self { key, value: Some(value), ..Self::none() }
+impl Dropped {
+    pub(super) fn unstored(item: Item) -> Self {
+        Self { item: Some(item), removed: Vec::new() }
     }
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
+impl AnyCore {
     /// Stores a value under the key's flight lock, or removes what was there if it is not to be stored.
     pub(super) fn put(
         &self,
-        _key_is_locked: &Locked<'_, K, O::Value, O::Failure>,
+        _key_is_locked: &Locked<'_>,
         hash: u64,
-        key: K,
-        value: Stored<O>,
+        is: Is<'_>,
+        item: Item,
         fill: &Fill<'_>,
-    ) -> Dropped<K, O> {
+    ) -> Dropped {
         let now = Now::read();
         let Some(life) = self.policy.lifetime(fill.kind, now.at, self.dice.draw(), resolution(now.clock)) else {
-            return Dropped { value: Some(value), ..self.take(hash, key) };
+            return Dropped { item: Some(item), ..self.take(hash, is) };
         };
         // Before it is stored, so that whoever takes it out finds its label.
-        let entry = self.entry(value, life, now, fill).labelled(self.tags.label(hash, fill.tags));
+        let entry = self.entry(life, now, fill).labelled(self.tags.label(hash, fill.tags));
         let dies = entry.dies;
-        let put = self.memory.put(hash, key, entry, fill.weight);
+        let put = self.memory().put(hash, is, entry, fill.weight, item);
         for evicted in &put.evicted {
-            self.forget_evicted(evicted);
+            self.forget_evicted(&evicted.entry);
         }
-        if let Some((key, entry)) = put.refused {
+        if let Some(Removed { entry, item }) = put.refused {
             self.warn_of_weight(fill.weight);
             self.tags.forget(entry.label);
-            return Dropped { value: Some(entry.value), ..self.take(hash, key) };
+            return Dropped { item: Some(item), ..self.take(hash, is) };
         }
         if let Some(replaced) = &put.replaced {
-            self.tags.forget(replaced.label);
+            self.tags.forget(replaced.entry.label);
         }
         self.plan_sweep(dies);
-        Dropped { value: None, removed: put.evicted, replaced: put.replaced, key: put.spare }
+        let mut removed = put.evicted;
+        removed.extend(put.replaced);
+        Dropped { item: None, removed }
     }
 
-    fn entry(&self, value: Stored<O>, life: Lifetime, now: Now, fill: &Fill<'_>) -> Entry<Stored<O>> {
+    fn entry(&self, life: Lifetime, now: Now, fill: &Fill<'_>) -> Entry {
         let mut refresh_after = fill.began.map_or(0, |began| began.saturating_add(self.policy.least_gap(&life)));
         let mut life = life;
         if fill.expired {
@@ -111,7 +99,7 @@ impl<K: Key, O: Outcome> Core<K, O> {
             life.fresh_until = now.at;
             refresh_after = 0;
         }
-        Entry::new(value, life, now.clock, self.dies(&life, now.clock), refresh_after)
+        Entry::new(life, now.clock, self.dies(&life, now.clock), refresh_after)
     }
 
     /// When the sweeper may free an entry. It can't read a paused clock.
@@ -120,24 +108,23 @@ impl<K: Key, O: Outcome> Core<K, O> {
     }
 
     /// Removes the entry of a key.
-    pub(super) fn take(&self, hash: u64, key: K) -> Dropped<K, O> {
-        let removed = self.memory.remove_if(hash, &|other| *other == key, |_| true);
-        Dropped { key: Some(key), ..self.let_go(removed) }
+    pub(super) fn take(&self, hash: u64, is: Is<'_>) -> Dropped {
+        self.let_go(self.memory().remove_if(hash, is, |_| true))
     }
 
     /// What was removed, on its way out.
-    pub(super) fn let_go(&self, removed: Option<Removed<K, Stored<O>>>) -> Dropped<K, O> {
+    pub(super) fn let_go(&self, removed: Option<Removed>) -> Dropped {
         if let Some(removed) = &removed {
             self.tags.forget(removed.entry.label);
         }
-        Dropped { removed: removed.into_iter().collect(), ..Dropped::none() }
+        Dropped { item: None, removed: removed.into_iter().collect() }
     }
 
-    fn forget_evicted(&self, evicted: &Removed<K, Stored<O>>) {
-        self.tags.forget(evicted.entry.label);
+    fn forget_evicted(&self, evicted: &Entry) {
+        self.tags.forget(evicted.label);
         count(&self.counters.evictions);
-        let now = Now::for_entry(evicted.entry.clock);
-        if now.is_some_and(|now| self.policy.freshness(&evicted.entry.life, now.at) <= Freshness::Early) {
+        let now = Now::for_entry(evicted.clock);
+        if now.is_some_and(|now| self.policy.freshness(&evicted.life, now.at) <= Freshness::Early) {
             count(&self.counters.evictions_fresh);
         }
     }
@@ -152,22 +139,20 @@ impl<K: Key, O: Outcome> Core<K, O> {
     /// Has the sweeper come when an entry can be freed that dies at `dies`.
     pub(super) fn plan_sweep(&self, dies: Nanos) {
         if dies != NEVER && dies < self.sweep_at.fetch_min(dies, Relaxed) {
-            let sweep: Weak<dyn Due> = self.me.clone();
+            let sweep: Weak<Me> = Arc::downgrade(&self.me);
             timekeeper::set(dies, sweep);
         }
     }
-}
 
-impl<K: Key, O: Outcome> Due for Core<K, O> {
     /// One bounded step of a sweep.
-    fn due(&self, now: Nanos) -> Option<Nanos> {
+    fn sweep(&self, now: Nanos) -> Option<Nanos> {
         // This moment was set for an entry that has been swept or outlived by a sooner one: the sweep goes on elsewhere.
         if now < self.sweep_at.load(Relaxed) {
             return None;
         }
         // Whatever is stored from here on and dies sooner than what is found sets a moment of its own.
         self.sweep_at.store(NEVER, Relaxed);
-        let swept = self.memory.sweep(now, SWEEP_STEP);
+        let swept = self.memory().sweep(now, SWEEP_STEP);
         for removed in &swept.removed {
             self.tags.forget(removed.entry.label);
         }
@@ -176,5 +161,11 @@ impl<K: Key, O: Outcome> Due for Core<K, O> {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(swept.removed)));
         let next = next?;
         (next < self.sweep_at.fetch_min(next, Relaxed)).then_some(next)
+    }
+}
+
+impl Due for Me {
+    fn due(&self, now: Nanos) -> Option<Nanos> {
+        self.0.upgrade()?.sweep(now)
     }
 }

@@ -1,7 +1,7 @@
 //! A call that memory could not answer, or not without asking for a refresh.
 
 use super::{
-    Core, Flight, Key, Stored,
+    AnyCore, Me,
     begin::{Call, Purpose, Seat, how},
     load::Job,
     look::Demand,
@@ -9,10 +9,9 @@ use super::{
 use crate::{
     clock::{Clock, Nanos, Now},
     context::{Context, Held, Inside, Reason, Tag},
-    error::SharedError,
-    flight::{Failure, Landing, LoadTask, Patience, Role, Waited, next_number},
+    erased::{AnyValue, Stored},
+    flight::{Failure, Flight, Landing, LoadTask, Patience, Role, Waited, next_number},
     observe::{How, Served, StaleReason},
-    outcome::Outcome,
     policy::Run,
     stats::count,
 };
@@ -41,9 +40,9 @@ pub(crate) enum Started<B> {
 }
 
 /// A flight that a call leads, and its load to run.
-type Led<K, O> = (Job<K, O>, Arc<Flight<O>>);
+type Led = (Job, Arc<Flight>);
 
-impl<K: Key, O: Outcome> Call<K, O> {
+impl Call {
     /// The tags of the entry that the load will make, from the user's expression: if it panics, so does a call that needs
     /// the load, and a call that has its answer begins no refresh.
     pub(crate) fn tag(&mut self, tags: impl FnOnce() -> Vec<Tag>) {
@@ -55,40 +54,48 @@ impl<K: Key, O: Outcome> Call<K, O> {
     }
 
     /// Sets out for the answer.
-    pub(crate) fn ride(self) -> Ride<K, O> {
-        let Self { seat, purpose, outcome, demand, tags, context } = self;
+    pub(crate) fn ride(self) -> Ride {
+        let Self { seat, purpose, demand, tags, context } = self;
         let (since, way) = match purpose {
             Purpose::Tell(missed) => (None, Way::Tell(missed)),
             Purpose::Refresh { ready } => (None, Way::Refresh(ready)),
             Purpose::Bypass => (None, Way::Load),
             Purpose::Load { since } => (Some(since), Way::Load),
         };
-        Ride { seat, outcome, demand, tags, context, since, came: 0, leads: false, can_lead: true, way, here: None }
+        Ride { seat, demand, tags, context, since, came: 0, leads: false, can_lead: true, way, here: None }
     }
 }
 
-impl<K: Key, O: Outcome> Seat<K, O> {
+impl Seat {
     /// The refresh that was asked for can't begin, nor can another for a while.
     fn pause(&mut self) {
         if let Some(core) = self.core.upgrade() {
-            core.pause(self.hash, &self.key);
+            core.pause(self.hash, &super::is(&self.key));
             self.elected = false;
         }
     }
 
     /// Registers the refresh, unless it has become needless.
-    fn board_refresh(&mut self, context: &Context, tags: &[Tag]) -> Option<Led<K, O>> {
+    fn board_refresh(&mut self, context: &Context, tags: &[Tag]) -> Option<Led> {
         if !self.elected {
             return None;
         }
         let core = self.core.upgrade()?;
         let now = Now::read();
         let mut locked = core.flights.lock(self.hash);
-        if core.is_fresh(self.hash, &|key| *key == self.key) {
+        if core.is_fresh(self.hash, &super::is(&self.key)) {
             return None;
         }
-        let mut new =
-            || Arc::new(Flight::<O>::new(self.hash, Arc::clone(&core.name), now, Reason::Refresh, tags.to_vec()));
+        let mut new = || {
+            Arc::new(Flight::new(
+                self.hash,
+                Arc::clone(&self.key),
+                Arc::clone(&core.name),
+                now,
+                Reason::Refresh,
+                tags.to_vec(),
+            ))
+        };
         let flight = locked.board_refresh(&self.key, self.hash, &mut new);
         drop(locked);
         // From here on the end of a flight clears the mark.
@@ -98,7 +105,7 @@ impl<K: Key, O: Outcome> Seat<K, O> {
         if anew {
             count(&core.counters.direct);
         }
-        let inside = Inside { flight: Arc::<Flight<O>>::clone(&flight), cache: core.held() };
+        let inside = Inside { flight: Arc::<Flight>::clone(&flight), cache: core.held() };
         let (load, inside) = (Some(flight.load()), Some(inside));
         let context = Context { scope: context.scope.clone(), load, inside, ..Context::default() };
         Some((Job::new(&core, Arc::clone(&flight), context), flight))
@@ -106,12 +113,12 @@ impl<K: Key, O: Outcome> Seat<K, O> {
 }
 
 /// What the caller of a refresh gets who has waited for it.
-fn refreshed<O: Outcome>(flight: &Flight<O>, ready: Stored<O>) -> Stored<O> {
+fn refreshed(flight: &Flight, ready: Stored) -> Stored {
     match flight.landing() {
-        Some(Landing::Value(value)) => Ok(value.clone()),
+        Some(Landing::Value(value)) => Ok(Arc::clone(value)),
         // The refresh failed; its error is hidden by what there is.
         Some(Landing::Kept { .. } | Landing::Failed(Failure::Abandoned)) | None => ready,
-        Some(Landing::Failed(Failure::Error(failure))) => Err(failure.clone()),
+        Some(Landing::Failed(Failure::Error(failure))) => Err(Arc::clone(failure)),
         Some(Landing::Failed(Failure::Panicked(panic))) => panic.resume(),
     }
 }
@@ -122,9 +129,8 @@ fn age(stored: Nanos, clock: Clock) -> Nanos {
 }
 
 /// A call on its way to an answer.
-pub(crate) struct Ride<K: Key, O: Outcome> {
-    seat: Seat<K, O>,
-    outcome: O,
+pub(crate) struct Ride {
+    seat: Seat,
     demand: Demand,
     tags: Vec<Tag>,
     context: Context,
@@ -136,51 +142,68 @@ pub(crate) struct Ride<K: Key, O: Outcome> {
     leads: bool,
     /// Whether it still has the means to lead, which are used once.
     can_lead: bool,
-    way: Way<K, O>,
+    way: Way,
     /// A load that could not be started anywhere else.
     here: Option<BoxedLoad>,
 }
 
 /// Where a ride goes on.
-enum Way<K: Key, O: Outcome> {
+enum Way {
     Tell(Arc<AtomicBool>),
-    Refresh(Stored<O>),
+    Refresh(Stored),
     /// Its refresh has been handed out. `here`: to be run by this caller.
     Refreshing {
-        flight: Arc<Flight<O>>,
-        ready: Stored<O>,
+        flight: Arc<Flight>,
+        ready: Stored,
         here: bool,
     },
     Load,
     /// Its load has been handed out.
-    Led(Interest<K, O>),
+    Led(Interest),
+}
+
+/// What a call gets.
+pub(crate) enum Answer {
+    Value(AnyValue),
+    Error(AnyValue),
+    /// The load was lost, its arguments with it, and nobody else leads: its runtime was shut down under the caller.
+    Lost,
+}
+
+impl From<Stored> for Answer {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Ok(value) => Self::Value(value),
+            Err(failure) => Self::Error(failure),
+        }
+    }
 }
 
 /// How far a ride has come.
 #[expect(clippy::large_enum_variant, reason = "moved once in a miss, where a box would cost more")]
-pub(crate) enum Step<K: Key, O: Outcome> {
+pub(crate) enum Step {
     /// The call has its answer.
-    Answer(O::Return),
+    Answer(Answer),
     /// It leads: the load is to be started before the ride goes on.
-    Lead(Job<K, O>, Ride<K, O>),
+    Lead(Job, Ride),
 }
 
 /// What a call does next.
-enum Next<K: Key, O: Outcome> {
-    Take(Stored<O>),
-    Lead(Job<K, O>, Arc<Flight<O>>),
-    Follow(Arc<Flight<O>>),
-    Await(Arc<Flight<O>>),
+enum Next {
+    Take(Stored),
+    Lead(Job, Arc<Flight>),
+    Follow(Arc<Flight>),
+    Await(Arc<Flight>),
     Stranded,
 }
 
 /// A caller who waits; with `run = "cancellable"`, the last one's end is the load's.
-struct Interest<K: Key, O: Outcome> {
-    core: Weak<Core<K, O>>,
-    flight: Arc<Flight<O>>,
+struct Interest {
+    core: Weak<AnyCore>,
+    flight: Arc<Flight>,
 }
 
-impl<K: Key, O: Outcome> Drop for Interest<K, O> {
+impl Drop for Interest {
     fn drop(&mut self) {
         if !self.flight.leave() {
             return;
@@ -193,9 +216,9 @@ impl<K: Key, O: Outcome> Drop for Interest<K, O> {
     }
 }
 
-impl<K: Key, O: Outcome> Ride<K, O> {
+impl Ride {
     /// Rides until there is an answer, or a load to start. It gives out no load twice.
-    pub(crate) async fn go(mut self) -> Step<K, O> {
+    pub(crate) async fn go(mut self) -> Step {
         if let Some(load) = self.here.take() {
             self.run_here(load).await;
         }
@@ -206,15 +229,15 @@ impl<K: Key, O: Outcome> Ride<K, O> {
             }
             Way::Refresh(ready) => {
                 let Some((job, flight)) = self.seat.board_refresh(&self.context, &self.tags) else {
-                    return Step::Answer(self.outcome.close(ready));
+                    return Step::Answer(ready.into());
                 };
                 self.way = Way::Refreshing { flight, ready, here: false };
                 return Step::Lead(job, self);
             }
             Way::Refreshing { flight, ready, here: true } => {
-                return Step::Answer(self.outcome.close(refreshed::<O>(&flight, ready)));
+                return Step::Answer(refreshed(&flight, ready).into());
             }
-            Way::Refreshing { ready, here: false, .. } => return Step::Answer(self.outcome.close(ready)),
+            Way::Refreshing { ready, here: false, .. } => return Step::Answer(ready.into()),
             Way::Load => {}
             Way::Led(interest) => {
                 if let Some(answer) = self.wait(interest).await {
@@ -224,8 +247,8 @@ impl<K: Key, O: Outcome> Ride<K, O> {
         }
         loop {
             let flight = match self.board() {
-                Next::Take(value) => return Step::Answer(self.outcome.close(value)),
-                Next::Stranded => return Step::Answer(self.strand()),
+                Next::Take(value) => return Step::Answer(value.into()),
+                Next::Stranded => return Step::Answer(Answer::Lost),
                 Next::Lead(job, flight) => {
                     (self.leads, self.can_lead) = (true, false);
                     self.way = Way::Led(self.interest(flight));
@@ -245,7 +268,7 @@ impl<K: Key, O: Outcome> Ride<K, O> {
     }
 
     /// Rides to the answer. `lead` starts the load.
-    pub(crate) async fn go_with(self, mut lead: impl FnMut(Job<K, O>)) -> O::Return {
+    pub(crate) async fn go_with(self, mut lead: impl FnMut(Job)) -> Answer {
         let mut ride = self;
         loop {
             match ride.go().await {
@@ -271,7 +294,7 @@ impl<K: Key, O: Outcome> Ride<K, O> {
     }
 
     /// The flight whose load was handed out.
-    fn led(&self) -> Option<&Arc<Flight<O>>> {
+    fn led(&self) -> Option<&Arc<Flight>> {
         match &self.way {
             Way::Refreshing { flight, .. } => Some(flight),
             Way::Led(interest) => Some(&interest.flight),
@@ -295,11 +318,11 @@ impl<K: Key, O: Outcome> Ride<K, O> {
         .await;
     }
 
-    fn interest(&self, flight: Arc<Flight<O>>) -> Interest<K, O> {
+    fn interest(&self, flight: Arc<Flight>) -> Interest {
         Interest { core: Weak::clone(&self.seat.core), flight }
     }
 
-    fn board(&mut self) -> Next<K, O> {
+    fn board(&mut self) -> Next {
         let (can_lead, now) = (self.can_lead, Now::read());
         let Some(core) = self.seat.core.upgrade() else { return self.alone(now) };
         let Some(since) = self.since else {
@@ -312,7 +335,7 @@ impl<K: Key, O: Outcome> Ride<K, O> {
         self.came = next_number();
         // A flight may have landed since memory was asked.
         if since == 0 {
-            let found = core.look_again(hash, &|other| other == key, self.demand.without_refresh());
+            let found = core.look_again(hash, &super::is(key), self.demand.without_refresh());
             if let Some(found) = found {
                 self.tell(how(found.freshness), found.age);
                 return Next::Take(found.value);
@@ -336,33 +359,33 @@ impl<K: Key, O: Outcome> Ride<K, O> {
         }
     }
 
-    fn lead(&self, core: &Core<K, O>, flight: Arc<Flight<O>>) -> Next<K, O> {
-        Next::Lead(Job::new(core, Arc::clone(&flight), self.load_context(&flight)), flight)
+    fn lead(&self, core: &AnyCore, flight: Arc<Flight>) -> Next {
+        Next::Lead(Job::new(core, Arc::clone(&flight), self.load_context(core.held(), &flight)), flight)
     }
 
-    fn flight(&self, name: &Arc<str>, now: Now) -> Flight<O> {
+    fn flight(&self, name: &Arc<str>, now: Now) -> Flight {
         let reason = if self.since == Some(0) { Reason::Miss } else { Reason::Forced };
-        Flight::<O>::new(self.seat.hash, Arc::clone(name), now, reason, self.tags.clone())
+        Flight::new(self.seat.hash, Arc::clone(&self.seat.key), Arc::clone(name), now, reason, self.tags.clone())
     }
 
     /// The cache is gone with its scope: the load is run for this caller alone.
-    fn alone(&self, now: Now) -> Next<K, O> {
+    fn alone(&self, now: Now) -> Next {
         if !self.can_lead {
             return Next::Stranded;
         }
         let flight = Arc::new(self.flight(&Arc::from("a dropped cache"), now));
-        Next::Lead(Job::without_cache(Arc::clone(&flight), self.outcome, self.load_context(&flight)), flight)
+        let context = self.load_context(Weak::<Me>::new(), &flight);
+        Next::Lead(Job::without_cache(Weak::clone(&self.seat.core), Arc::clone(&flight), context), flight)
     }
 
-    fn load_context(&self, flight: &Arc<Flight<O>>) -> Context {
-        let cache: Weak<dyn Held> = self.seat.core.clone();
-        let inside = Inside { flight: Arc::<Flight<O>>::clone(flight), cache };
+    fn load_context(&self, cache: Weak<dyn Held>, flight: &Arc<Flight>) -> Context {
+        let inside = Inside { flight: Arc::<Flight>::clone(flight), cache };
         let mode = self.context.mode.through_a_load();
         let (load, inside) = (Some(flight.load()), Some(inside));
         Context { scope: self.context.scope.clone(), mode, observer: None, load, inside }
     }
 
-    async fn wait(&mut self, interest: Interest<K, O>) -> Option<O::Return> {
+    async fn wait(&mut self, interest: Interest) -> Option<Answer> {
         let mut patience = Patience { soft: true, overdue: self.can_lead };
         loop {
             match interest.flight.wait(patience).await {
@@ -372,7 +395,7 @@ impl<K: Key, O: Outcome> Ride<K, O> {
                 Waited::Soft => match self.old() {
                     Some(value) => {
                         interest.flight.keep_going();
-                        return Some(self.outcome.close(Ok(value)));
+                        return Some(Answer::Value(value));
                     }
                     None => patience.soft = false,
                 },
@@ -381,9 +404,9 @@ impl<K: Key, O: Outcome> Ride<K, O> {
     }
 
     /// The old value that a caller may leave with after `soft_timeout`.
-    fn old(&self) -> Option<O::Value> {
+    fn old(&self) -> Option<AnyValue> {
         let core = self.seat.core.upgrade()?;
-        let old = core.old(self.seat.hash, &|key| *key == self.seat.key)?;
+        let old = core.old(self.seat.hash, &super::is(&self.seat.key))?;
         let accepted = self.demand.accepts(old.stored, old.clock) && self.since == Some(0);
         accepted.then(|| {
             count(&core.counters.served_on_error);
@@ -393,26 +416,26 @@ impl<K: Key, O: Outcome> Ride<K, O> {
     }
 
     /// What a landing means for this caller. `None`: the flight was abandoned and is led anew.
-    fn answer(&self, landing: &Landing<O::Value, O::Failure>) -> Option<O::Return> {
+    fn answer(&self, landing: &Landing) -> Option<Answer> {
         let loaded = if self.leads { How::Loaded } else { How::Joined };
         let failure = match landing {
             Landing::Value(value) => {
                 self.tell(loaded, 0);
-                return Some(self.outcome.close(Ok(value.clone())));
+                return Some(Answer::Value(Arc::clone(value)));
             }
             Landing::Kept { value, stored, clock, .. } if self.demand.accepts(*stored, *clock) => {
                 if let Some(core) = self.seat.core.upgrade() {
                     count(&core.counters.served_on_error);
                 }
                 self.tell(How::Stale(StaleReason::LoadFailed), age(*stored, *clock));
-                return Some(self.outcome.close(Ok(value.clone())));
+                return Some(Answer::Value(Arc::clone(value)));
             }
             Landing::Kept { cause, .. } | Landing::Failed(cause) => cause,
         };
         match failure {
             Failure::Error(failure) => {
                 self.tell(loaded, 0);
-                Some(self.outcome.close(Err(failure.clone())))
+                Some(Answer::Error(Arc::clone(failure)))
             }
             Failure::Panicked(panic) => panic.resume(),
             Failure::Abandoned => None,
@@ -425,21 +448,11 @@ impl<K: Key, O: Outcome> Ride<K, O> {
             observer.tell(Served::new(&core.name, how, Duration::from_nanos(age)));
         }
     }
-
-    /// The load was lost, its arguments with it, and nobody else leads: its runtime was shut down under the caller.
-    fn strand(&self) -> O::Return {
-        let lost = SharedError::lost();
-        let message = lost.to_string();
-        match self.outcome.give_up(lost) {
-            Some(failure) => self.outcome.close(Err(failure)),
-            None => panic!("{message}"),
-        }
-    }
 }
 
-impl<K: Key, O: Outcome> Core<K, O> {
+impl AnyCore {
     /// Drops the load of a flight that nobody waits for.
-    fn give_up(&self, flight: &Arc<Flight<O>>) {
+    fn give_up(&self, flight: &Arc<Flight>) {
         // Under the lock, where callers join.
         let locked = self.flights.lock(flight.hash);
         let alone = flight.serves_nobody();

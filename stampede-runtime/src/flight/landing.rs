@@ -1,6 +1,9 @@
 //! How a flight ended.
 
-use crate::clock::{Clock, Nanos};
+use crate::{
+    clock::{Clock, Nanos},
+    erased::AnyValue,
+};
 use std::{
     any::Any,
     sync::{Arc, Mutex, PoisonError},
@@ -8,20 +11,20 @@ use std::{
 
 /// How a flight ended. Set once.
 #[derive(Debug)]
-pub(crate) enum Landing<V, F> {
+pub(crate) enum Landing {
     /// The loader returned a value.
-    Value(V),
+    Value(AnyValue),
     /// The load failed, and an old value that may still be served takes its place.
-    Kept { value: V, stored: Nanos, clock: Clock, cause: Failure<F> },
+    Kept { value: AnyValue, stored: Nanos, clock: Clock, cause: Failure },
     /// The load failed.
-    Failed(Failure<F>),
+    Failed(Failure),
 }
 
 /// How a load failed.
 #[derive(Clone, Debug)]
-pub(crate) enum Failure<F> {
+pub(crate) enum Failure {
     /// The loader returned an `Err`, or the load was given up.
-    Error(F),
+    Error(AnyValue),
     /// The loader, or a callback of the user's, panicked.
     Panicked(Panic),
     /// The load was dropped before it ended.

@@ -18,6 +18,7 @@ mod table;
 use crate::{
     clock::Now,
     context::{self, Load, Loading, Reason, Tag},
+    erased::SharedKey,
     timekeeper,
     urgency::Urgency,
 };
@@ -53,9 +54,10 @@ pub(crate) fn bump_number() -> u64 {
 
 /// One load in progress.
 #[derive(Debug)]
-pub(crate) struct Flight<V, F> {
+pub(crate) struct Flight {
     pub(crate) number: u64,
     pub(crate) hash: u64,
+    pub(crate) key: SharedKey,
     pub(crate) name: Arc<str>,
     pub(crate) started: Now,
     /// The load that it shares with the first of many flights.
@@ -66,7 +68,7 @@ pub(crate) struct Flight<V, F> {
     notes: Mutex<Notes>,
     /// A tag of it was invalidated at this number, before it was known; `NEVER_TAINTED`: none was.
     tainted: AtomicU64,
-    landing: OnceLock<Landing<V, F>>,
+    landing: OnceLock<Landing>,
     /// Somebody is about to set the landing.
     claimed: AtomicBool,
     bell: Notify,
@@ -154,16 +156,16 @@ impl Watch {
 
 /// The duty to set a landing. Dropped without one (code of the user's has panicked), the flight is abandoned.
 #[derive(Debug)]
-pub(crate) struct Claim<'a, V, F>(&'a Flight<V, F>);
+pub(crate) struct Claim<'a>(&'a Flight);
 
-impl<V, F> Claim<'_, V, F> {
+impl Claim<'_> {
     /// Sets the landing and wakes everybody.
-    pub(crate) fn land(self, landing: Landing<V, F>) {
+    pub(crate) fn land(self, landing: Landing) {
         self.0.land(landing);
     }
 }
 
-impl<V, F> Drop for Claim<'_, V, F> {
+impl Drop for Claim<'_> {
     fn drop(&mut self) {
         if self.0.landing().is_none() {
             self.0.land(Landing::Failed(Failure::Abandoned));
@@ -172,8 +174,8 @@ impl<V, F> Drop for Claim<'_, V, F> {
 }
 
 /// Why waiting ended.
-pub(crate) enum Waited<'a, V, F> {
-    Landed(&'a Landing<V, F>),
+pub(crate) enum Waited<'a> {
+    Landed(&'a Landing),
     /// `soft_timeout` has passed: an old value will do.
     Soft,
     /// `lead_after` has passed: one may lead anew.
@@ -189,7 +191,7 @@ pub(crate) struct Patience {
     pub(crate) overdue: bool,
 }
 
-impl<V: Send + Sync, F: Send + Sync> Loading for Flight<V, F> {
+impl Loading for Flight {
     fn flight(&self) -> u64 {
         self.number
     }
@@ -220,13 +222,14 @@ impl<V: Send + Sync, F: Send + Sync> Loading for Flight<V, F> {
     }
 }
 
-impl<V, F> Flight<V, F> {
-    pub(crate) fn new(hash: u64, name: Arc<str>, started: Now, reason: Reason, tags: Vec<Tag>) -> Self {
+impl Flight {
+    pub(crate) fn new(hash: u64, key: SharedKey, name: Arc<str>, started: Now, reason: Reason, tags: Vec<Tag>) -> Self {
         let number = NEXT.fetch_add(1, AcqRel);
         Self {
             number,
             joined: OnceLock::new(),
             hash,
+            key,
             name,
             started,
             reason,
@@ -280,12 +283,12 @@ impl<V, F> Flight<V, F> {
         self.tainted.load(Acquire) < number
     }
 
-    pub(crate) fn landing(&self) -> Option<&Landing<V, F>> {
+    pub(crate) fn landing(&self) -> Option<&Landing> {
         self.landing.get()
     }
 
     /// Sets the landing and wakes everybody.
-    pub(crate) fn land(&self, landing: Landing<V, F>) {
+    pub(crate) fn land(&self, landing: Landing) {
         let _ = self.landing.set(landing);
         self.end_watch();
         self.bell.notify_waiters();
@@ -312,7 +315,7 @@ impl<V, F> Flight<V, F> {
     }
 
     /// The right and the duty to set the landing, given once: to whoever ends the flight first.
-    pub(crate) fn claim_landing(&self) -> Option<Claim<'_, V, F>> {
+    pub(crate) fn claim_landing(&self) -> Option<Claim<'_>> {
         (!self.claimed.swap(true, AcqRel)).then(|| Claim(self))
     }
 
@@ -376,7 +379,7 @@ impl<V, F> Flight<V, F> {
     /// # Panics
     ///
     /// If the flight waits, through whatever other loads, for the load that this is called from.
-    pub(crate) async fn wait(&self, patience: Patience) -> Waited<'_, V, F> {
+    pub(crate) async fn wait(&self, patience: Patience) -> Waited<'_> {
         let mut edge = cycle::Edge::default();
         loop {
             let mut bell = pin!(self.bell.notified());
@@ -395,7 +398,7 @@ impl<V, F> Flight<V, F> {
         }
     }
 
-    fn over(&self, patience: Patience) -> Option<Waited<'_, V, F>> {
+    fn over(&self, patience: Patience) -> Option<Waited<'_>> {
         if let Some(landing) = self.landing() {
             Some(Waited::Landed(landing))
         } else if patience.soft && self.soft.load(Acquire) {

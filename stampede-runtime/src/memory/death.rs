@@ -52,7 +52,7 @@ impl Deaths {
     }
 
     /// Files the slot `index`, which must be in no list, under its time of death.
-    pub(super) fn link(&mut self, slots: &mut impl Linked, index: u32, at: Nanos) {
+    pub(super) fn link(&mut self, slots: &mut (impl Linked + ?Sized), index: u32, at: Nanos) {
         let Some(tick) = tick(at) else { return };
         let next = self.first.insert(tick, index).unwrap_or(NIL);
         if let Some(links) = slots.links(next) {
@@ -64,7 +64,7 @@ impl Deaths {
     }
 
     /// Takes the slot out of its list, if it is in one.
-    pub(super) fn unlink(&mut self, slots: &mut impl Linked, index: u32) {
+    pub(super) fn unlink(&mut self, slots: &mut (impl Linked + ?Sized), index: u32) {
         let Some(links) = slots.links(index) else { return };
         let Links { tick: Some(tick), previous, next } = std::mem::replace(links, Links::UNLINKED) else { return };
         if let Some(links) = slots.links(next) {

@@ -15,10 +15,18 @@
 
 mod death;
 mod slab;
+mod slots;
 
-use crate::{clock::Nanos, entry::Entry, tags::Label};
+use crate::{
+    clock::Nanos,
+    entry::Entry,
+    erased::{Is, Item},
+    tags::Label,
+};
 use crossbeam_utils::{CachePadded, sync::ShardedLock};
-use slab::{Place, Slab};
+use slab::{AnySlab, Place, Slab};
+pub(crate) use slab::{Seen, Taken};
+pub(crate) use slots::{SlotsOf, item};
 use std::sync::{
     PoisonError,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -32,168 +40,222 @@ const LARGE_SHARD: u64 = 16_384;
 const WRITERS: u64 = 8;
 
 /// The entries of one cache.
-pub(crate) struct Memory<K, V> {
-    shards: Box<[Shard<K, V>]>,
+pub(crate) struct Memory<S: ?Sized> {
     capacity: u64,
     total: AtomicU64,
+    shards: S,
 }
 
-type Shard<K, V> = CachePadded<ShardedLock<Slab<K, V>>>;
+/// The entries of one cache, whatever their types are.
+pub(crate) type AnyMemory = Memory<dyn Shards>;
+
+/// The locks over the slabs, whatever is in them.
+pub(crate) trait Shards: Send + Sync {
+    fn count(&self) -> usize;
+    fn read(&self, shard: usize, read: &mut dyn FnMut(&AnySlab));
+    fn write(&self, shard: usize, write: &mut dyn FnMut(&mut AnySlab));
+}
+
+/// The shards of a cache with these keys, values and errors.
+pub(crate) struct ShardsOf<K, V, F>(Box<[Shard<K, V, F>]>);
+
+type Shard<K, V, F> = CachePadded<ShardedLock<Slab<SlotsOf<K, V, F>>>>;
+
+impl<K, V, F> Shards for ShardsOf<K, V, F>
+where
+    K: Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    F: Clone + Send + Sync + 'static,
+{
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn read(&self, shard: usize, read: &mut dyn FnMut(&AnySlab)) {
+        read(&*self.0[shard].read().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn write(&self, shard: usize, write: &mut dyn FnMut(&mut AnySlab)) {
+        write(&mut *self.0[shard].write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
 
 /// What was taken out of memory: to be dropped where user code may run, and to be told of.
 #[derive(Debug)]
-pub(crate) struct Removed<K, V> {
-    #[cfg_attr(not(test), expect(dead_code, reason = "kept to be dropped outside of the locks"))]
-    pub(crate) key: K,
-    pub(crate) entry: Entry<V>,
+pub(crate) struct Removed {
+    pub(crate) entry: Entry,
+    /// Kept to be dropped outside of the locks.
+    pub(crate) item: Item,
 }
 
 /// What came of storing.
 #[derive(Debug)]
-pub(crate) struct Put<K, V> {
-    /// The entry that was replaced.
-    pub(crate) replaced: Option<Entry<V>>,
+pub(crate) struct Put {
+    /// What was replaced, with the key that was there already.
+    pub(crate) replaced: Option<Removed>,
     /// Entries that had to make room.
-    pub(crate) evicted: Vec<Removed<K, V>>,
+    pub(crate) evicted: Vec<Removed>,
     /// The entry itself, if there is no room for it.
-    pub(crate) refused: Option<(K, Entry<V>)>,
-    /// The key, if the entry that was replaced had it already.
-    pub(crate) spare: Option<K>,
+    pub(crate) refused: Option<Removed>,
 }
 
-impl<K, V> Memory<K, V> {
+impl<K, V, F> Memory<ShardsOf<K, V, F>> {
     pub(crate) fn new(capacity: u64) -> Self {
         let shards = (0..shards_for(capacity)).map(|_| CachePadded::new(ShardedLock::new(Slab::new()))).collect();
-        Self { shards, capacity, total: AtomicU64::new(0) }
-    }
-
-    fn shard_index(&self, hash: u64) -> usize {
-        // The table inside takes its bits from both ends of the hash; these are from the middle.
-        let middle = (hash >> 32) as usize;
-        middle & (self.shards.len() - 1)
-    }
-
-    fn shard(&self, hash: u64) -> &Shard<K, V> {
-        &self.shards[self.shard_index(hash)]
+        Self { capacity, total: AtomicU64::new(0), shards: ShardsOf(shards) }
     }
 
     /// Reads the entry of a key, under the read lock: the look-up of a hit.
     #[inline]
-    pub(crate) fn hit<R>(&self, hash: u64, is: impl Fn(&K) -> bool, read: impl FnOnce(&Entry<V>) -> R) -> Option<R> {
-        let slab = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
-        slab.visit(hash, is).map(read)
+    pub(crate) fn hit<R>(
+        &self,
+        hash: u64,
+        is: impl Fn(&K) -> bool,
+        read: impl FnOnce(&Entry, &Result<V, F>) -> R,
+    ) -> Option<R> {
+        let shard = &self.shards.0[shard_of(hash, self.shards.0.len())];
+        let slab = shard.read().unwrap_or_else(PoisonError::into_inner);
+        slab.visit(hash, is).map(|(entry, value)| read(entry, value))
+    }
+}
+
+/// Which shard a key is in.
+fn shard_of(hash: u64, shards: usize) -> usize {
+    // The table inside takes its bits from both ends of the hash; these are from the middle.
+    let middle = (hash >> 32) as usize;
+    middle & (shards - 1)
+}
+
+impl AnyMemory {
+    fn shard_index(&self, hash: u64) -> usize {
+        shard_of(hash, self.shards.count())
+    }
+
+    fn read<R>(&self, shard: usize, read: impl FnOnce(&AnySlab) -> R) -> Option<R> {
+        let (mut read, mut out) = (Some(read), None);
+        self.shards.read(shard, &mut |slab| out = read.take().map(|read| read(slab)));
+        out
+    }
+
+    fn write<R>(&self, shard: usize, write: impl FnOnce(&mut AnySlab) -> R) -> Option<R> {
+        let (mut write, mut out) = (Some(write), None);
+        self.shards.write(shard, &mut |slab| out = write.take().map(|write| write(slab)));
+        out
     }
 
     /// Reads the entry of a key, under the read lock, as everything but a hit does.
-    pub(crate) fn get<R>(&self, hash: u64, is: &dyn Fn(&K) -> bool, read: impl FnOnce(&Entry<V>) -> R) -> Option<R> {
-        let slab = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
-        let place = slab.find(hash, is)?;
-        slab.entry(&place).map(read)
+    pub(crate) fn get<R>(&self, hash: u64, is: Is<'_>, read: impl FnOnce(Seen<'_>) -> R) -> Option<R> {
+        self.read(self.shard_index(hash), |slab| slab.seen(&slab.find(hash, is)?).map(read)).flatten()
     }
 
     /// Stores an entry, whose key's writers are serialised by the caller. Heavier than the capacity: not stored.
-    pub(crate) fn put(&self, hash: u64, key: K, entry: Entry<V>, weight: u32) -> Put<K, V>
-    where
-        K: Eq,
-    {
-        let mut put = Put { replaced: None, evicted: Vec::new(), refused: None, spare: None };
+    pub(crate) fn put(&self, hash: u64, is: Is<'_>, entry: Entry, weight: u32, item: Item) -> Put {
+        let mut put = Put { replaced: None, evicted: Vec::new(), refused: None };
+        let mut new = Removed { entry, item };
         if u64::from(weight) > self.capacity {
-            put.refused = Some((key, entry));
+            put.refused = Some(new);
             return put;
         }
         loop {
-            let place = self.find(hash, &|other| *other == key);
+            let place = self.find(hash, is);
             let held = place.as_ref().map_or(0, |place| u64::from(place.weight));
             let granted = u64::from(weight).saturating_sub(held);
             self.reserve(granted, hash, &mut put.evicted);
-            let mut slab = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
-            match &place {
-                None => slab.insert(hash, key, entry, weight),
-                Some(place) if slab.holds(place) => {
-                    put.replaced = Some(slab.replace(place, entry, weight));
-                    put.spare = Some(key);
+            match self.put_at(hash, place.as_ref(), new, weight) {
+                Ok(replaced) => {
+                    put.replaced = replaced;
+                    self.release(held + granted - u64::from(weight));
+                    return put;
                 }
-                Some(_) => {
+                Err(unput) => {
                     // It was evicted or swept just now: its weight is free, and ours has to be granted whole.
-                    drop(slab);
+                    new = unput;
                     self.release(granted);
-                    continue;
                 }
             }
-            drop(slab);
-            self.release(held + granted - u64::from(weight));
-            return put;
         }
     }
 
+    /// Stores an entry in the place of its key, if that still has what was found there.
+    fn put_at(&self, hash: u64, place: Option<&Place>, new: Removed, weight: u32) -> Result<Option<Removed>, Removed> {
+        let mut new = Some(new);
+        let replaced = self.write(self.shard_index(hash), |slab| {
+            if place.is_some_and(|place| !slab.holds(place)) {
+                return None;
+            }
+            let Removed { entry, item } = new.take()?;
+            match place {
+                Some(place) => Some(slab.replace(place, entry, weight, item)),
+                None => {
+                    slab.insert(hash, entry, weight, item);
+                    None
+                }
+            }
+        });
+        new.map_or_else(|| Ok(replaced.flatten()), Err)
+    }
+
     /// Removes the entry of a key if `condition` holds for it (asked under the read lock).
-    pub(crate) fn remove_if(
-        &self,
-        hash: u64,
-        is: &dyn Fn(&K) -> bool,
-        condition: impl FnOnce(&Entry<V>) -> bool,
-    ) -> Option<Removed<K, V>> {
-        let place = {
-            let slab = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn remove_if(&self, hash: u64, is: Is<'_>, condition: impl FnOnce(&Entry) -> bool) -> Option<Removed> {
+        let found = |slab: &AnySlab| {
             let place = slab.find(hash, is)?;
-            condition(slab.entry(&place)?).then_some(place)?
+            condition(slab.seen(&place)?.entry).then_some(place)
         };
+        let place = self.read(self.shard_index(hash), found).flatten()?;
         self.remove(hash, &place)
     }
 
     /// Removes the entry of this label, whatever key of the hash it is stored under.
-    pub(crate) fn remove_labelled(&self, hash: u64, label: Label) -> Option<Removed<K, V>> {
-        let place = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner).find_labelled(hash, label)?;
+    pub(crate) fn remove_labelled(&self, hash: u64, label: Label) -> Option<Removed> {
+        let place = self.read(self.shard_index(hash), |slab| slab.find_labelled(hash, label)).flatten()?;
         self.remove(hash, &place)
     }
 
-    fn remove(&self, hash: u64, place: &Place) -> Option<Removed<K, V>> {
-        let mut slab = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
-        let removed = slab.holds(place).then(|| slab.remove(place.index))?;
-        drop(slab);
+    fn remove(&self, hash: u64, place: &Place) -> Option<Removed> {
+        let removed = self.write(self.shard_index(hash), |slab| slab.holds(place).then(|| slab.remove(place.index)));
+        let removed = removed.flatten()?;
         self.release(u64::from(place.weight));
         Some(removed)
     }
 
     /// Changes the times of a key's entry under the write lock.
-    pub(crate) fn update(&self, hash: u64, is: &dyn Fn(&K) -> bool, change: &mut dyn FnMut(&mut Entry<V>)) -> bool {
-        let Some(place) = self.find(hash, is) else { return false };
-        let mut slab = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
-        let held = slab.holds(&place);
-        if held {
-            slab.update(&place, change);
-        }
-        held
+    pub(crate) fn update(&self, hash: u64, is: Is<'_>, change: &mut dyn FnMut(&mut Entry)) {
+        let Some(place) = self.find(hash, is) else { return };
+        self.write(self.shard_index(hash), |slab| {
+            if slab.holds(&place) {
+                slab.update(&place, change);
+            }
+        });
     }
 
     /// Changes the times of all entries, one shard after another.
-    pub(crate) fn update_all(&self, change: &mut dyn FnMut(&mut Entry<V>)) {
-        for shard in &self.shards {
-            let mut slab = shard.write().unwrap_or_else(PoisonError::into_inner);
-            slab.update_all(change);
+    pub(crate) fn update_all(&self, change: &mut dyn FnMut(&mut Entry)) {
+        for shard in 0..self.shards.count() {
+            self.write(shard, |slab| slab.update_all(change));
         }
     }
 
-    /// Removes everything, one shard after another; `removed` sees each shard's entries outside of the lock.
-    pub(crate) fn clear(&self, mut removed: impl FnMut(Vec<Removed<K, V>>)) {
-        for shard in &self.shards {
-            let slab = shard.write().unwrap_or_else(PoisonError::into_inner).take();
-            self.release(slab.weight());
-            removed(slab.into_removed());
+    /// Removes everything, one shard after another; `taken` sees each shard's entries outside of the lock.
+    pub(crate) fn clear(&self, mut taken: impl FnMut(Taken)) {
+        for shard in 0..self.shards.count() {
+            if let Some(slab) = self.write(shard, AnySlab::take) {
+                self.release(slab.weight);
+                taken(slab);
+            }
         }
     }
 
     /// Removes at most `most` entries that are gone at `now`. Says when the next one will be.
-    pub(crate) fn sweep(&self, now: Nanos, most: usize) -> Swept<K, V> {
+    pub(crate) fn sweep(&self, now: Nanos, most: usize) -> Swept {
         let mut swept = Swept { removed: Vec::new(), next: None };
-        for shard in &self.shards {
-            let mut slab = shard.write().unwrap_or_else(PoisonError::into_inner);
+        for shard in 0..self.shards.count() {
             let before = swept.removed.len();
-            slab.take_dead(now, most - before, &mut swept.removed);
-            let next = slab.next_death();
-            drop(slab);
+            let step = self.write(shard, |slab| {
+                slab.take_dead(now, most - before, &mut swept.removed);
+                slab.next_death()
+            });
             self.release(swept.removed[before..].iter().map(|removed| u64::from(removed.entry.weight)).sum());
-            swept.next = swept.next.into_iter().chain(next).min();
+            swept.next = swept.next.into_iter().chain(step.flatten()).min();
             if swept.removed.len() == most {
                 // More may be due in the shards that were not looked at.
                 swept.next = Some(now);
@@ -205,8 +267,7 @@ impl<K, V> Memory<K, V> {
 
     /// The number of entries.
     pub(crate) fn len(&self) -> u64 {
-        let lens = self.shards.iter().map(|shard| shard.read().unwrap_or_else(PoisonError::into_inner).len());
-        lens.map(|len| len as u64).sum()
+        (0..self.shards.count()).filter_map(|shard| self.read(shard, |slab| slab.len() as u64)).sum()
     }
 
     /// The weight of all entries.
@@ -215,14 +276,14 @@ impl<K, V> Memory<K, V> {
         self.total.load(Relaxed)
     }
 
-    fn find(&self, hash: u64, is: &dyn Fn(&K) -> bool) -> Option<Place> {
-        self.shard(hash).read().unwrap_or_else(PoisonError::into_inner).find(hash, is)
+    fn find(&self, hash: u64, is: Is<'_>) -> Option<Place> {
+        self.read(self.shard_index(hash), |slab| slab.find(hash, is)).flatten()
     }
 
     /// Grants room of at most `capacity`, evicting what is least worth keeping.
     ///
     /// Nobody waits here with room in hand, or two who do could wait for each other.
-    fn reserve(&self, weight: u64, hash: u64, evicted: &mut Vec<Removed<K, V>>) {
+    fn reserve(&self, weight: u64, hash: u64, evicted: &mut Vec<Removed>) {
         let grant = |total: u64| total.checked_add(weight).filter(|&total| total <= self.capacity);
         while self.total.fetch_update(Relaxed, Relaxed, grant).is_err() {
             match self.evict(hash) {
@@ -238,13 +299,10 @@ impl<K, V> Memory<K, V> {
     }
 
     /// Takes one entry out: of the shard of `hash` if it has any, else of the next that has.
-    fn evict(&self, hash: u64) -> Option<Removed<K, V>> {
-        let first = self.shard_index(hash);
-        let (before, from) = self.shards.split_at(first);
-        let victim = from.iter().chain(before).find_map(|shard| {
-            let mut slab = shard.write().unwrap_or_else(PoisonError::into_inner);
-            slab.evict()
-        })?;
+    fn evict(&self, hash: u64) -> Option<Removed> {
+        let (first, count) = (self.shard_index(hash), self.shards.count());
+        let mut shards = (first..count).chain(0..first);
+        let victim = shards.find_map(|shard| self.write(shard, AnySlab::evict).flatten())?;
         self.release(u64::from(victim.entry.weight));
         Some(victim)
     }
@@ -252,8 +310,8 @@ impl<K, V> Memory<K, V> {
 
 /// What a sweep took out, and when to come again.
 #[derive(Debug)]
-pub(crate) struct Swept<K, V> {
-    pub(crate) removed: Vec<Removed<K, V>>,
+pub(crate) struct Swept {
+    pub(crate) removed: Vec<Removed>,
     pub(crate) next: Option<Nanos>,
 }
 
