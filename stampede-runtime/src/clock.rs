@@ -114,20 +114,24 @@ pub(crate) fn saturating_nanos(duration: Duration) -> Nanos {
 
 /// The real clock, read cheaply: behind the precise one by a tick or, on a busy machine, a few; never ahead of it.
 #[cfg(target_os = "linux")]
+#[inline]
 pub(crate) fn coarse() -> Nanos {
-    static OFFSET: LazyLock<Duration> = LazyLock::new(|| {
+    /// What turns the system's numbers into ours.
+    static OFFSET: LazyLock<Nanos> = LazyLock::new(|| {
         // What has passed since the anchor is read first: too short by a little, so that coarse time is never ahead.
-        let passed = START.elapsed();
-        monotonic(rustix::time::ClockId::Monotonic).saturating_sub(passed)
+        let passed = saturating_nanos(START.elapsed());
+        (ANCHOR + passed).wrapping_sub(monotonic(rustix::time::ClockId::Monotonic))
     });
-    let since_start = monotonic(rustix::time::ClockId::MonotonicCoarse).saturating_sub(*OFFSET);
-    ANCHOR + saturating_nanos(since_start)
+    monotonic(rustix::time::ClockId::MonotonicCoarse).wrapping_add(*OFFSET)
 }
 
+/// The system's clock, in nanoseconds since some moment before the program.
 #[cfg(target_os = "linux")]
-fn monotonic(clock: rustix::time::ClockId) -> Duration {
-    // The time since boot is never negative.
-    Duration::try_from(rustix::time::clock_gettime(clock)).unwrap_or_default()
+#[inline]
+fn monotonic(clock: rustix::time::ClockId) -> Nanos {
+    let rustix::time::Timespec { tv_sec, tv_nsec } = rustix::time::clock_gettime(clock);
+    // The time since boot is never negative, and its nanoseconds are less than a second.
+    tv_sec.unsigned_abs().wrapping_mul(1_000_000_000).wrapping_add(tv_nsec.unsigned_abs())
 }
 
 /// The real clock. `Instant` is the cheapest that the standard library has here.

@@ -92,6 +92,7 @@ thread_local! {
 }
 
 /// Whether neither a scope nor a mode was entered, and nobody observes.
+#[inline]
 pub(crate) fn is_plain() -> bool {
     PLAIN.get()
 }

@@ -98,6 +98,12 @@ impl Switch {
         self.kind.store(kind, Relaxed);
     }
 
+    /// Whether the mode is `Normal`, as it is for nearly every call.
+    #[inline]
+    pub(crate) fn is_normal(&self) -> bool {
+        self.kind.load(Relaxed) == 0
+    }
+
     pub(crate) fn get(&self) -> CacheMode {
         match self.kind.load(Relaxed) {
             1 => CacheMode::Refresh,

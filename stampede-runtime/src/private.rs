@@ -20,7 +20,7 @@ pub use crate::{
 };
 use crate::{
     cache::{self, Core, Hooks, Kind, Typed, check},
-    context::Tag,
+    context::{self, Tag},
     erased::AnyKeyRef,
     handle::{CacheHandle, Entry},
     registry::AnyCache,
@@ -157,26 +157,20 @@ impl<O: Outcome> fmt::Debug for Function<'_, O> {
 }
 
 /// Has `found` see the cache of the function in the scope that applies.
-#[inline]
 pub(crate) fn with_core<K: Key, O: Outcome, R>(
     function: Function<'_, O>,
     scope: Option<&CacheScope>,
     found: impl FnOnce(&Core<Typed<K, O>>) -> R,
 ) -> R {
-    cache_of::<K, O, R>(function, scope, |cache| match cache.as_any().downcast_ref() {
+    match cache_of::<K, O>(function, scope).as_any().downcast_ref() {
         Some(core) => found(core),
         // One definition is used with one key expression: the macro's.
         None => unreachable!("the cache of {} was made with other types", function.site.name()),
-    })
+    }
 }
 
-#[inline]
-fn cache_of<K: Key, O: Outcome, R>(
-    function: Function<'_, O>,
-    scope: Option<&CacheScope>,
-    found: impl FnOnce(&Arc<dyn AnyCache>) -> R,
-) -> R {
-    function.site.cache(function.id, scope, &|dice| make_core::<K, O>(function, dice), found)
+fn cache_of<K: Key, O: Outcome>(function: Function<'_, O>, scope: Option<&CacheScope>) -> Arc<dyn AnyCache> {
+    function.site.cache(function.id, scope, &|dice| make_core::<K, O>(function, dice))
 }
 
 #[cold]
@@ -209,6 +203,18 @@ pub fn begin<D: Definition, Q: KeyRef>(definition: &D, scope: Option<&CacheScope
 
 /// Compiled once for a key and a return type.
 fn begin_function<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
+    if scope.is_none() && context::is_plain() {
+        let first: Option<&Core<Typed<Q::Owned, O>>> = function.site.first(function.id);
+        if let Some(answer) = first.and_then(|core| cache::hit(core, key)) {
+            return Begin::Ready(answer);
+        }
+    }
+    begin_slowly(function, scope, key)
+}
+
+#[cold]
+#[inline(never)]
+fn begin_slowly<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
     with_core(function, scope, |core: &Core<Typed<Q::Owned, O>>| match cache::begin(core, key) {
         Begin::Ready(answer) => Begin::Ready(answer),
         Begin::Load(call) => Begin::Load(Ticket::new(call, core.kind())),
@@ -250,7 +256,7 @@ where
     K: Key,
     W: FnOnce() -> Witness<K>,
 {
-    CacheHandle::new(cache_of::<K, _, _>(definition.function(), scope, Arc::clone))
+    CacheHandle::new(cache_of::<K, _>(definition.function(), scope))
 }
 
 /// The type of an owned key.

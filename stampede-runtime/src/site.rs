@@ -4,12 +4,12 @@
 //! closure that makes its configuration. A closure that captures nothing is `'static`, whatever types it is written in.
 
 use crate::{
-    around, context,
+    around,
     registry::{self, AnyCache, Slots},
     scope::{CacheScope, Dice},
 };
 use std::{
-    any::TypeId,
+    any::{Any, TypeId},
     fmt,
     sync::{Arc, LazyLock, OnceLock},
 };
@@ -18,8 +18,21 @@ use std::{
 pub struct Site {
     name: &'static str,
     /// The cache of the first instantiation that was called: of the only one, but for generic functions.
-    first: OnceLock<(TypeId, Arc<dyn AnyCache>)>,
+    first: OnceLock<First>,
     more: LazyLock<Slots>,
+}
+
+struct First {
+    id: TypeId,
+    cache: Arc<dyn AnyCache>,
+    /// The same, to be had by its type with one look.
+    any: Arc<dyn Any + Send + Sync>,
+}
+
+impl First {
+    fn new(id: TypeId, cache: Arc<dyn AnyCache>) -> Self {
+        Self { id, any: Arc::clone(&cache).into_any(), cache }
+    }
 }
 
 impl Site {
@@ -33,26 +46,16 @@ impl Site {
         self.name
     }
 
-    /// The cache of the instantiation `id` in the scope that applies: the argument's, the entered one, the process's.
-    pub(crate) fn cache<R>(
-        &self,
-        id: TypeId,
-        scope: Option<&CacheScope>,
-        make: &dyn Fn(Dice) -> Arc<dyn AnyCache>,
-        found: impl FnOnce(&Arc<dyn AnyCache>) -> R,
-    ) -> R {
-        if scope.is_none() && context::is_plain() {
-            if let Some((first, cache)) = self.first.get() {
-                if *first == id {
-                    return found(cache);
-                }
-            }
-        }
-        found(&self.elsewhere(id, scope, make))
+    /// The process's cache of the instantiation `id`, if it was the first one to be called.
+    #[inline]
+    pub(crate) fn first<C: 'static>(&self, id: TypeId) -> Option<&C> {
+        let first = self.first.get().filter(|first| first.id == id)?;
+        first.any.downcast_ref()
     }
 
+    /// The cache of the instantiation `id` in the scope that applies: the argument's, the entered one, the process's.
     #[cold]
-    fn elsewhere(
+    pub(crate) fn cache(
         &self,
         id: TypeId,
         scope: Option<&CacheScope>,
@@ -66,9 +69,9 @@ impl Site {
             registry::register(&cache);
             cache
         };
-        match self.first.get_or_init(|| (id, make())) {
-            (first, cache) if *first == id => Arc::clone(cache),
-            _ => self.more.get_or_make(id, make),
+        match self.first.get_or_init(|| First::new(id, make())) {
+            First { id: first, cache, .. } if *first == id => Arc::clone(cache),
+            First { .. } => self.more.get_or_make(id, make),
         }
     }
 }

@@ -143,12 +143,15 @@ thread_local! {
 }
 
 /// This thread's place among the stripes.
+#[inline]
 fn stripe() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
     let stripe = STRIPE.get();
-    if stripe != usize::MAX {
-        return stripe;
-    }
+    if stripe < STRIPES { stripe } else { new_stripe() }
+}
+
+#[cold]
+fn new_stripe() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
     let stripe = NEXT.fetch_add(1, Relaxed) % STRIPES;
     STRIPE.set(stripe);
     stripe
@@ -163,11 +166,13 @@ pub(crate) enum Hit {
 }
 
 /// Adds one.
+#[inline]
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }
 
 impl Counters {
+    #[inline]
     pub(crate) fn hit(&self, hit: Hit) {
         count(&self.hits[stripe()][hit as usize]);
     }

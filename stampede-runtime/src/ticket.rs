@@ -5,7 +5,7 @@
 //! for each function, through all that a cache is made of.
 
 use crate::{
-    cache::{Answer, Begin, BoxedLoad, Call, Job, Kind, Ride, Started, Step},
+    cache::{Answer, Answered, Begin, BoxedLoad, Call, Job, Kind, Ride, Started, Step},
     context::Tag,
     erased::take,
     error::SharedError,
@@ -79,8 +79,10 @@ impl<O: Outcome> Lead<O> {
 
     fn start(mut self, make: Box<dyn FnOnce() -> Boxed<O::Return> + '_>) -> Boxed<O::Return> {
         let kind = self.kind;
-        let body = self.job.prepare(make).map(|body| async move { kind.answered(body.await) });
-        self.ride.started(spawn(Box::pin(self.job.run(body))));
+        let answered =
+            |body: Boxed<O::Return>| -> Boxed<Answered> { Box::pin(async move { kind.answered(body.await) }) };
+        let body = self.job.prepare(make).map(answered);
+        self.ride.started(spawn(self.job.boxed(body)));
         kind.rest(self.ride)
     }
 

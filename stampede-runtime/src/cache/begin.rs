@@ -16,7 +16,7 @@ use crate::{
     observe::{How, Served, StaleReason},
     outcome::Outcome,
     policy::Freshness,
-    stats::count,
+    stats::{Hit, count},
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -85,11 +85,23 @@ impl Intent {
     }
 }
 
-/// Answers a call from memory, or says what is to be done.
+/// Answers a call that finds a fresh value, if nothing was entered around it: so most calls end.
 #[inline]
+pub(crate) fn hit<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Option<O::Return> {
+    if !core.switch.is_normal() {
+        return None;
+    }
+    let value = core.fresh(key)?;
+    core.counters.hit(Hit::Fresh);
+    Some(core.types.kind.outcome.close(value))
+}
+
+/// Answers a call from memory, or says what is to be done.
+#[cold]
+#[inline(never)]
 pub(crate) fn begin<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
     let hash = core.hash(key);
-    if context::is_plain() && core.switch.get() == CacheMode::Normal {
+    if context::is_plain() && core.switch.is_normal() {
         return answer(core, hash, key, Intent::normal(), None);
     }
     let here = context::current();
@@ -153,7 +165,6 @@ impl AnyCore {
     }
 
     /// Tells of a call that was answered.
-    #[inline]
     fn tell_hit(&self, freshness: Freshness, age: u64, here: Option<&Context>) {
         self.count_hit(freshness);
         if let Some(observer) = here.and_then(|here| here.observer.as_ref()) {

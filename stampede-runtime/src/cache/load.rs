@@ -1,6 +1,6 @@
 //! Running a load.
 
-use super::{AnyCore, Kind, land::Failed};
+use super::{AnyCore, BoxedLoad, Kind, land::Failed};
 use crate::{
     clock::Now,
     context::{Change, Context, Loading, within},
@@ -14,7 +14,7 @@ use std::{
     any::Any,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, Weak, atomic::Ordering::Relaxed},
     task::Poll,
     time::Duration,
@@ -71,6 +71,11 @@ impl Job {
     /// Makes the load's future, which the user's code does: it clones arguments.
     pub(crate) fn prepare<F>(&self, make: impl FnOnce() -> F) -> Option<F> {
         catch_unwind(AssertUnwindSafe(make)).map_err(|payload| self.fail(Failed::panicked(payload))).ok()
+    }
+
+    /// The load as a task of its own can run it. Compiled once: its body is boxed.
+    pub(crate) fn boxed(self, body: Option<Pin<Box<dyn Future<Output = Answered> + Send>>>) -> BoxedLoad {
+        Box::pin(self.run(body))
     }
 
     /// Runs the load to its end and lands the flight.

@@ -62,8 +62,17 @@ impl Demand {
 }
 
 impl<K: Key, O: Outcome> Core<Typed<K, O>> {
-    /// What memory has for a call, if it may be answered with it.
+    /// The hit: a fresh value, and nothing else is looked at.
     #[inline]
+    pub(super) fn fresh<Q: KeyRef<Owned = K>>(&self, key: &Q) -> Option<Result<O::Value, O::Failure>> {
+        let take = |entry: &Entry, value: &Result<O::Value, O::Failure>| {
+            let (now, lag) = Now::glance(entry.clock)?;
+            (now.saturating_add(lag) < entry.life.early_at).then(|| value.clone())
+        };
+        self.types.memory.hit(self.hash(key), |owned| key.is(owned), take).flatten()
+    }
+
+    /// What memory has for a call, if it may be answered with it.
     pub(super) fn look<Q: KeyRef<Owned = K>>(
         &self,
         hash: u64,
@@ -71,13 +80,10 @@ impl<K: Key, O: Outcome> Core<Typed<K, O>> {
         demand: Demand,
     ) -> Option<Found<Result<O::Value, O::Failure>>> {
         let assess = |entry: &Entry, value: &Result<O::Value, O::Failure>| {
-            let (now, lag) = Now::glance(entry.clock)?;
-            // The hit: nothing else is looked at.
-            if now.saturating_add(lag) < entry.life.early_at && demand.max_age.is_none() {
-                let age = now.saturating_sub(entry.life.stored);
-                return Some(Found { value: value.clone(), freshness: Freshness::Fresh, refresh: false, age });
-            }
-            self.any().judge(entry, demand, || Some(value.clone()))
+            let (now, freshness) = self.any().servable(entry, demand)?;
+            // Before anybody is elected: it may panic.
+            let value = value.clone();
+            Some(self.any().found(entry, now, freshness, demand, value))
         };
         self.types.memory.hit(hash, |owned| key.is(owned), assess).flatten()
     }
@@ -88,24 +94,23 @@ impl AnyCore {
     pub(super) fn look_again(&self, hash: u64, is: Is<'_>, demand: Demand) -> Option<Found<Stored>> {
         let found = self.memory().get(hash, is, |seen| {
             seen.visit();
-            self.judge(seen.entry, demand, || seen.value())
+            let (now, freshness) = self.servable(seen.entry, demand)?;
+            let value = seen.value()?;
+            Some(self.found(seen.entry, now, freshness, demand, value))
         });
         found.flatten()
     }
 
-    /// Whether a call may be answered with an entry, and what follows from it.
-    fn judge<S>(&self, entry: &Entry, demand: Demand, value: impl FnOnce() -> Option<S>) -> Option<Found<S>> {
-        let now = Now::for_entry(entry.clock)?.at;
-        let freshness = self.servable(entry, now, demand)?;
-        // Before anybody is elected: it may panic.
-        let value = value()?;
+    /// What a call is answered with, elected to ask for a refresh or not.
+    fn found<S>(&self, entry: &Entry, now: Nanos, freshness: Freshness, demand: Demand, value: S) -> Found<S> {
         let refresh = demand.elect && self.elects(entry, now, freshness);
-        Some(Found { value, freshness, refresh, age: now.saturating_sub(entry.life.stored) })
+        Found { value, freshness, refresh, age: now.saturating_sub(entry.life.stored) }
     }
 
-    /// The state of an entry, if a call may be answered with it.
+    /// The time and the state of an entry, if a call may be answered with it.
     #[cold]
-    fn servable(&self, entry: &Entry, now: Nanos, demand: Demand) -> Option<Freshness> {
+    fn servable(&self, entry: &Entry, demand: Demand) -> Option<(Nanos, Freshness)> {
+        let now = Now::for_entry(entry.clock)?.at;
         let age = now.saturating_sub(entry.life.stored);
         if demand.max_age.is_some_and(|most| age > most) {
             return None;
@@ -113,7 +118,7 @@ impl AnyCore {
         let freshness = self.policy.freshness(&entry.life, now);
         // Expired, only while its load is known to fail.
         let kept = || now < self.policy.gone_at(&entry.life) && entry.is_paused(now);
-        (freshness != Freshness::Expired || kept()).then_some(freshness)
+        (freshness != Freshness::Expired || kept()).then_some((now, freshness))
     }
 
     /// Whether the caller is to ask for a refresh.

@@ -35,9 +35,9 @@ use crate::{
 };
 pub(crate) use batch::{Members, ride_batch};
 pub use begin::Begin;
-pub(crate) use begin::{Call, begin};
+pub(crate) use begin::{Call, begin, hit};
 use hashbrown::DefaultHashBuilder;
-pub(crate) use load::Job;
+pub(crate) use load::{Answered, Job};
 pub(crate) use ride::{Answer, BoxedLoad, Ride, Started, Step};
 use std::{
     any::{Any, TypeId},
@@ -103,7 +103,7 @@ impl<K: Key, O: Outcome> Core<Typed<K, O>> {
                 name: name.into(),
                 flights: Flights::new(),
                 tags: TagIndex::default(),
-                permits: policy.max_loads().map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
+                permits: permits(&policy),
                 switch: Switch::new(),
                 counters: Counters::new(),
                 cost: AtomicU64::new(0),
@@ -162,6 +162,10 @@ impl AnyCore {
 }
 
 impl<K: Key, O: Outcome> AnyCache for Core<Typed<K, O>> {
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -203,6 +207,11 @@ impl<T: ?Sized> fmt::Debug for Core<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache").field("name", &self.name).field("policy", &self.policy).finish_non_exhaustive()
     }
+}
+
+/// What limits the loads that run at once.
+fn permits(policy: &Policy) -> Option<Arc<Semaphore>> {
+    policy.max_loads().map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))))
 }
 
 /// Whether a key is this one.

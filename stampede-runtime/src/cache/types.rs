@@ -19,6 +19,7 @@ pub(crate) struct Hooks<O: Outcome> {
     pub(crate) weight: Option<fn(&O::Value) -> u32>,
 }
 
+#[expect(clippy::expl_impl_clone_on_copy, reason = "a derive would ask it of what function pointers are about")]
 impl<O: Outcome> Clone for Hooks<O> {
     fn clone(&self) -> Self {
         *self
@@ -39,6 +40,7 @@ pub(crate) struct Kind<O: Outcome> {
     pub(crate) hooks: Hooks<O>,
 }
 
+#[expect(clippy::expl_impl_clone_on_copy, reason = "a derive would ask it of what function pointers are about")]
 impl<O: Outcome> Clone for Kind<O> {
     fn clone(&self) -> Self {
         *self

@@ -60,6 +60,8 @@ pub(crate) struct Landed {
     pub(crate) known: bool,
     /// No flight is left whose end would be the end of a refresh.
     pub(crate) last: bool,
+    /// What the table no longer needs; to be dropped where no lock is held.
+    pub(crate) _key: Option<SharedKey>,
 }
 
 /// The lock of one stripe: what stands in a key's flights and in its entry is changed only under it.
@@ -122,15 +124,15 @@ impl Stripe {
         self.routes[index as usize].insert(route)
     }
 
-    /// Takes a route out, whose key the flight that has landed still holds: no `Drop` of the user's runs here.
-    fn remove(&mut self, index: u32) {
-        let Some(route) = self.routes.get_mut(index as usize).and_then(Option::take) else { return };
+    fn remove(&mut self, index: u32) -> Option<SharedKey> {
+        let route = self.routes.get_mut(index as usize)?.take()?;
         self.index.remove(route.hash, index);
         self.free.push(index);
         if self.index.is_empty() {
             // What a storm of keys has left is given back.
             *self = Self::new();
         }
+        Some(route.key)
     }
 }
 
@@ -252,21 +254,20 @@ impl Locked<'_> {
     pub(crate) fn land(&mut self, flight: &Arc<Flight>) -> Landed {
         let is_here = |route: &Route| route.flights().any(|other| Arc::ptr_eq(other, flight));
         // By the flight and not by its key: no code of the user's needs to run.
-        let nowhere = Landed { accepted: false, known: false, last: false };
+        let nowhere = Landed { accepted: false, known: false, last: false, _key: None };
         let Some(index) = self.0.find(flight.hash, &is_here) else { return nowhere };
         let Some(route) = self.0.at_mut(index) else { return nowhere };
         let accepted = flight.number >= route.floor;
         route.current.take_if(|current| Arc::ptr_eq(current, flight));
         route.older.retain(|older| !Arc::ptr_eq(older, flight));
         if route.current.is_none() && route.older.is_empty() {
-            self.0.remove(index);
-            return Landed { accepted, known: true, last: true };
+            return Landed { accepted, known: true, last: true, _key: self.0.remove(index) };
         }
         if accepted {
             // Whatever else runs is older, or newer: the older come too late.
             route.floor = flight.number + 1;
         }
-        Landed { accepted, known: true, last: route.current.is_none() }
+        Landed { accepted, known: true, last: route.current.is_none(), _key: None }
     }
 }
 

@@ -3,56 +3,62 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A key whose copies can be counted.
-type Key = Arc<&'static str>;
-type TestFlight = Flight<u32, ()>;
-
 const HASH: u64 = 7;
 
 /// The flights of one key.
 struct Field {
-    flights: Flights<Key, u32, ()>,
-    key: Key,
+    flights: Flights,
+    /// Whose copies are counted: the table's alone, for each flight has an equal key of its own.
+    key: SharedKey,
+}
+
+fn key() -> SharedKey {
+    Arc::new("key")
+}
+
+/// A value as a loader gives it.
+fn value(value: u32) -> Landing {
+    Landing::Value(Arc::new(value))
 }
 
 impl Field {
     fn new() -> Self {
-        Self { flights: Flights::new(), key: Arc::new("key") }
+        Self { flights: Flights::new(), key: key() }
     }
 
-    fn flight(reason: Reason, tags: &[&'static str]) -> Arc<TestFlight> {
+    fn flight(reason: Reason, tags: &[&'static str]) -> Arc<Flight> {
         let tags = tags.iter().map(|&tag| tag.into()).collect();
-        Arc::new(Flight::new(HASH, "f".into(), Now::read(), reason, tags))
+        Arc::new(Flight::new(HASH, key(), "f".into(), Now::read(), reason, tags))
     }
 
-    fn board(&self, since: u64, can_lead: bool) -> Role<u32, ()> {
+    fn board(&self, since: u64, can_lead: bool) -> Role {
         let reason = if since == 0 { Reason::Miss } else { Reason::Forced };
         self.flights.lock(HASH).board(&self.key, HASH, since, can_lead, &mut || Self::flight(reason, &["tag"]))
     }
 
-    fn lead(&self, since: u64) -> Arc<TestFlight> {
+    fn lead(&self, since: u64) -> Arc<Flight> {
         match self.board(since, true) {
             Role::Lead { flight, .. } => flight,
             role => panic!("should lead: {role:?}"),
         }
     }
 
-    fn follows(&self, since: u64, flight: &Arc<TestFlight>) -> bool {
+    fn follows(&self, since: u64, flight: &Arc<Flight>) -> bool {
         matches!(self.board(since, true), Role::Follow(other) if Arc::ptr_eq(&other, flight))
     }
 
-    fn awaits(&self, since: u64, flight: &Arc<TestFlight>) -> bool {
+    fn awaits(&self, since: u64, flight: &Arc<Flight>) -> bool {
         matches!(self.board(since, true), Role::Await(other) if Arc::ptr_eq(&other, flight))
     }
 
     fn supersede(&self) {
-        self.flights.lock(HASH).supersede(HASH, &|key| *key == self.key);
+        self.flights.lock(HASH).supersede(HASH, &|other| self.key.matches(other));
     }
 
     /// Whether the flight may store.
-    fn land(&self, flight: &Arc<TestFlight>) -> bool {
+    fn land(&self, flight: &Arc<Flight>) -> bool {
         let landed = self.flights.lock(HASH).land(flight);
-        flight.land(Landing::Value(0));
+        flight.land(value(0));
         landed.accepted
     }
 
@@ -199,11 +205,25 @@ fn expiring_reaches_all_flights_that_run_and_none_that_come() {
     let field = Field::new();
     let old = field.lead(0);
     let new = field.lead(next_number());
-    field.flights.lock(HASH).expire(HASH, &|key| *key == field.key);
+    field.flights.lock(HASH).expire(HASH, &|other| field.key.matches(other));
     assert!(old.is_expired() && new.is_expired());
     field.land(&old);
     field.land(&new);
     assert!(!field.lead(0).is_expired());
+}
+
+#[test]
+fn keys_of_one_hash_stay_apart() {
+    let field = Field::new();
+    let other: SharedKey = Arc::new("other");
+    let flight = field.lead(0);
+    field.flights.lock(HASH).supersede(HASH, &|key| other.matches(key));
+    assert!(field.follows(0, &flight));
+    let role = field.flights.lock(HASH).board(&other, HASH, 0, true, &mut || Field::flight(Reason::Miss, &[]));
+    let Role::Lead { flight: others, .. } = role else { panic!("should lead: {role:?}") };
+    assert!(field.follows(0, &flight));
+    assert!(field.land(&others) && field.land(&flight));
+    assert!(field.is_empty());
 }
 
 #[test]
@@ -218,8 +238,8 @@ fn a_landing_is_claimed_once() {
     let claim = flight.claim_landing().unwrap();
     assert!(flight.claim_landing().is_none());
     assert!(flight.landing().is_none(), "who comes too late has no say");
-    claim.land(Landing::Value(7));
-    assert!(matches!(flight.landing(), Some(Landing::Value(7))));
+    claim.land(value(7));
+    assert!(matches!(flight.landing(), Some(Landing::Value(value)) if value.downcast_ref() == Some(&7_u32)));
 }
 
 #[test]
@@ -251,7 +271,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A flight that runs, and whether anything newer than it was said or stored since it began.
 struct Running {
-    flight: Arc<TestFlight>,
+    flight: Arc<Flight>,
     outdated: bool,
 }
 
@@ -307,7 +327,7 @@ impl Model {
         }
     }
 
-    fn outdate(&mut self, which: impl Fn(&TestFlight) -> bool) {
+    fn outdate(&mut self, which: impl Fn(&Flight) -> bool) {
         self.running.iter_mut().filter(|running| which(&running.flight)).for_each(|running| running.outdated = true);
     }
 }
@@ -325,4 +345,51 @@ proptest! {
         }
         prop_assert!(field.is_empty());
     }
+}
+
+/// A key that counts how often it is dropped.
+#[derive(Clone)]
+struct Loud(Arc<AtomicUsize>);
+
+impl std::hash::Hash for Loud {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+
+impl PartialEq for Loud {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Loud {}
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn no_key_is_dropped_under_the_lock() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let flights = Flights::new();
+    let lead = || {
+        let key: SharedKey = Arc::new(Loud(Arc::clone(&drops)));
+        let new = || Arc::new(Flight::new(HASH, Arc::clone(&key), "f".into(), Now::read(), Reason::Miss, vec![]));
+        match flights.lock(HASH).board(&key, HASH, 0, true, &mut || new()) {
+            Role::Lead { flight, .. } => flight,
+            role => panic!("should lead: {role:?}"),
+        }
+    };
+    let first = lead();
+    flights.lock(HASH).supersede(HASH, &|_| true);
+    let second = lead();
+    flights.lock(HASH).land(&first);
+    drop(first);
+    let mut locked = flights.lock(HASH);
+    let landed = locked.land(&second);
+    assert_eq!(drops.load(Relaxed), 0, "the key of the first flight, which the table has kept");
+    drop(locked);
+    drop(landed);
+    assert_eq!(drops.load(Relaxed), 1);
 }

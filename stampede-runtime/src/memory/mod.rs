@@ -57,7 +57,7 @@ pub(crate) trait Shards: Send + Sync {
 }
 
 /// The shards of a cache with these keys, values and errors.
-pub(crate) struct ShardsOf<K, V, F>(Box<[Shard<K, V, F>]>);
+pub(crate) struct ShardsOf<K, V, F>(Vec<Shard<K, V, F>>);
 
 type Shard<K, V, F> = CachePadded<ShardedLock<Slab<SlotsOf<K, V, F>>>>;
 
@@ -101,7 +101,11 @@ pub(crate) struct Put {
 
 impl<K, V, F> Memory<ShardsOf<K, V, F>> {
     pub(crate) fn new(capacity: u64) -> Self {
-        let shards = (0..shards_for(capacity)).map(|_| CachePadded::new(ShardedLock::new(Slab::new()))).collect();
+        // Without an iterator: this is compiled for each type.
+        let mut shards = Vec::new();
+        while shards.len() < shards_for(capacity) {
+            shards.push(CachePadded::new(ShardedLock::new(Slab::new())));
+        }
         Self { capacity, total: AtomicU64::new(0), shards: ShardsOf(shards) }
     }
 

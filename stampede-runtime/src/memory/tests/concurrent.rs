@@ -11,7 +11,7 @@ const THREADS: u64 = 4;
 const STEPS: u32 = 12_000;
 
 struct Arena {
-    memory: Memory<u16, Value>,
+    memory: Typed<Value, Value>,
     capacity: u64,
     heaviest: u32,
     /// For each key the value that was written last, under the lock that serialises its writers.
@@ -25,7 +25,7 @@ struct Arena {
 impl Arena {
     fn new(capacity: u64, heaviest: u32) -> Self {
         Self {
-            memory: Memory::new(capacity),
+            memory: Typed::new(capacity),
             capacity,
             heaviest,
             written: (0..KEYS).map(|_| Mutex::new(None)).collect(),
@@ -44,20 +44,20 @@ impl Arena {
             match rng.u8(0..10) {
                 0..6 => *written = Some(self.put(key, &mut rng)),
                 6 => {
-                    if let Some(removed) = self.memory.remove_if(hash(key), &|other| *other == key, |_| true) {
-                        assert_eq!((removed.key, Some(removed.entry.value.id)), (key, *written));
+                    if let Some(removed) = self.memory.remove_if(hash(key), &is(key), |_| true) {
+                        assert_eq!(Some(told_of_removed(&removed)), written.map(|id| (key, id)));
                         self.handed_out.fetch_add(1, Relaxed);
                     }
                     *written = None;
                 }
                 7 => {
                     let dies = death(&mut rng);
-                    self.memory.update(hash(key), &|other| *other == key, &mut |entry| entry.dies = dies);
+                    self.memory.update(hash(key), &is(key), &mut |entry| entry.dies = dies);
                 }
                 _ => {}
             }
             // Anybody may have freed it meanwhile, but it is nothing else.
-            let got = self.memory.get(hash(key), &|other| *other == key, |entry| (entry.value.key, entry.value.id));
+            let got = self.memory.get(hash(key), &is(key), |seen| told_of_seen(&seen));
             assert!(got.is_none_or(|got| Some(got) == written.map(|id| (key, id))), "{got:?} for {key}: {written:?}");
             drop(written);
             assert!(self.memory.weight() <= self.capacity);
@@ -67,10 +67,12 @@ impl Arena {
     fn put(&self, key: u16, rng: &mut fastrand::Rng) -> u64 {
         let id = self.ids.fetch_add(1, Relaxed);
         let value = Value::new(key, id, &self.living);
-        let put = self.memory.put(hash(key), key, entry(value, death(rng)), rng.u32(1..=self.heaviest));
+        let (entry, item) = numbered(value, death(rng));
+        let put = self.memory.put(hash(key), &is(key), entry, rng.u32(1..=self.heaviest), item);
         assert!(put.refused.is_none(), "nothing is heavier than the capacity");
         self.count(&put.evicted);
-        self.handed_out.fetch_add(put.replaced.is_some().into(), Relaxed);
+        assert!(put.replaced.iter().all(|replaced| told_of_removed(replaced).0 == key));
+        self.count(put.replaced.as_slice());
         id
     }
 
@@ -79,7 +81,7 @@ impl Arena {
         let mut rng = fastrand::Rng::with_seed(0);
         while !self.over.load(Relaxed) {
             match rng.u8(0..4) {
-                0 => self.memory.clear(|removed| self.count(&removed)),
+                0 => self.memory.clear(|taken| self.add(taken.entries().count())),
                 1 => self.memory.update_all(&mut |entry| entry.dies = entry.dies.max(ANCHOR + TICK)),
                 _ => self.count(&self.memory.sweep(ANCHOR + rng.u64(0..6) * TICK, 5).removed),
             }
@@ -87,9 +89,15 @@ impl Arena {
         }
     }
 
-    fn count(&self, removed: &[Removed<u16, Value>]) {
-        assert!(removed.iter().all(|removed| removed.entry.value.key == removed.key));
-        self.handed_out.fetch_add(removed.len() as u64, Relaxed);
+    fn count(&self, removed: &[Removed]) {
+        for removed in removed {
+            told_of_removed(removed);
+        }
+        self.add(removed.len());
+    }
+
+    fn add(&self, handed_out: usize) {
+        self.handed_out.fetch_add(handed_out as u64, Relaxed);
     }
 
     fn run(self) {
@@ -104,9 +112,7 @@ impl Arena {
         });
         let (left, weight) = (self.memory.len(), self.memory.weight());
         let mut weights = 0;
-        self.memory.clear(|removed| {
-            weights += removed.iter().map(|removed| u64::from(removed.entry.weight)).sum::<u64>();
-        });
+        self.memory.clear(|taken| weights += taken.entries().map(|entry| u64::from(entry.weight)).sum::<u64>());
         assert_eq!(weight, weights);
         assert_eq!((self.memory.len(), self.memory.weight()), (0, 0));
         assert_eq!(self.ids.load(Relaxed), self.handed_out.load(Relaxed) + left);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-type Keys = Memory<u16, u16>;
+type Keys = Typed<u16, ()>;
 
 fn put(memory: &Keys, key: u16, weight: u32) -> Vec<u16> {
     put_at(memory, u64::from(key), key, weight)
@@ -10,13 +10,34 @@ fn put(memory: &Keys, key: u16, weight: u32) -> Vec<u16> {
 
 /// The keys that had to go.
 fn put_at(memory: &Keys, hash: u64, key: u16, weight: u32) -> Vec<u16> {
-    let put = memory.put(hash, key, entry(key, NEVER), weight);
+    let put = memory.put(hash, &is(key), entry(NEVER), weight, keyed(key, key));
     assert!(put.refused.is_none());
-    put.evicted.into_iter().map(|removed| removed.key).collect()
+    put.evicted.iter().map(|removed| pair(removed).0).collect()
+}
+
+fn keyed(key: u16, value: u16) -> Item {
+    item(key, Ok::<_, ()>(value))
+}
+
+/// The key and the value of what was handed out.
+fn pair(removed: &Removed) -> (u16, u16) {
+    let &(key, value) = unpack::<u16, ()>(&removed.item);
+    (key, value.unwrap())
 }
 
 fn get(memory: &Keys, key: u16) -> Option<u16> {
-    memory.hit(u64::from(key), |other| *other == key, |entry| entry.value)
+    memory.0.hit(u64::from(key), |other| *other == key, |_, value| value.unwrap())
+}
+
+/// What everything but a hit does: a visit only if it says so.
+fn look(memory: &Keys, key: u16, visit: bool) -> Option<u16> {
+    let read = |seen: Seen<'_>| {
+        if visit {
+            seen.visit();
+        }
+        seen.value()?.ok()?.downcast_ref().copied()
+    };
+    memory.get(u64::from(key), &is(key), read).flatten()
 }
 
 /// The hash of a key that lies in that shard.
@@ -51,6 +72,16 @@ fn who_was_visited_is_passed_over_once() {
 }
 
 #[test]
+fn a_look_is_a_visit_if_it_says_so() {
+    let memory = Keys::new(3);
+    (0..3).for_each(|key| drop(put(&memory, key, 1)));
+    for (key, visit) in [(0, true), (1, false), (2, true)] {
+        assert_eq!(look(&memory, key, visit), Some(key));
+    }
+    assert_eq!(put(&memory, 3, 1), [1]);
+}
+
+#[test]
 fn if_all_were_visited_the_oldest_goes() {
     let memory = Keys::new(3);
     (0..3).for_each(|key| drop(put(&memory, key, 1)));
@@ -75,8 +106,8 @@ fn what_is_too_heavy_costs_nobody_their_place() {
     let memory = Keys::new(10);
     (0..5).for_each(|key| drop(put(&memory, key, 2)));
     for key in [0, 7] {
-        let put = memory.put(u64::from(key), key, entry(key, NEVER), 11);
-        assert_eq!(put.refused.map(|(key, entry)| (key, entry.value)), Some((key, key)));
+        let put = memory.put(u64::from(key), &is(key), entry(NEVER), 11, keyed(key, key));
+        assert_eq!(put.refused.as_ref().map(pair), Some((key, key)));
         assert!(put.evicted.is_empty() && put.replaced.is_none());
         assert_eq!((memory.len(), memory.weight()), (5, 10));
     }
@@ -85,7 +116,7 @@ fn what_is_too_heavy_costs_nobody_their_place() {
 #[test]
 fn entries_of_other_shards_make_room() {
     let memory = Keys::new(2_048);
-    assert_eq!(memory.shards.len(), 2);
+    assert_eq!(memory.shards.count(), 2);
     for key in 0..4 {
         assert!(put_at(&memory, in_shard(0, key), key, 512).is_empty());
     }
@@ -99,10 +130,10 @@ fn a_heavier_value_may_take_its_own_place() {
     drop(put(&memory, 0, 6));
     drop(put(&memory, 1, 4));
     // The hand stands at the entry that is replaced.
-    let replacing = memory.put(0, 0, entry(9, NEVER), 9);
-    let evicted: Vec<_> = replacing.evicted.iter().map(|removed| (removed.key, removed.entry.value)).collect();
+    let replacing = memory.put(0, &is(0), entry(NEVER), 9, keyed(0, 9));
+    let evicted: Vec<_> = replacing.evicted.iter().map(pair).collect();
     assert_eq!(evicted, [(0, 0), (1, 1)]);
-    assert!(replacing.replaced.is_none() && replacing.spare.is_none());
+    assert!(replacing.replaced.is_none());
     assert_eq!((get(&memory, 0), get(&memory, 1), memory.weight()), (Some(9), None, 9));
 }
 
@@ -122,9 +153,10 @@ fn cap_02_the_heaviest_weights_add_up() {
 #[test]
 fn a_sweep_goes_through_all_shards_in_bounded_steps() {
     let memory = Keys::new(1 << 18);
-    assert_eq!(memory.shards.len(), 16);
+    assert_eq!(memory.shards.count(), 16);
     for key in 0..1_000 {
-        memory.put(in_shard(key.into(), key), key, entry(key, ANCHOR + TICK * u64::from(key % 2) * 100), 1);
+        let entry = entry(ANCHOR + TICK * u64::from(key % 2) * 100);
+        memory.put(in_shard(key.into(), key), &is(key), entry, 1, keyed(key, key));
     }
     let now = ANCHOR + 2 * TICK;
     for _ in 0..7 {
@@ -136,49 +168,77 @@ fn a_sweep_goes_through_all_shards_in_bounded_steps() {
     assert_eq!((memory.len(), memory.weight()), (500, 500));
 }
 
+fn slab() -> Box<AnySlab> {
+    Box::new(Slab::<SlotsOf<u16, &str, ()>>::new())
+}
+
+fn text(key: u16, text: &'static str) -> Item {
+    item(key, Ok::<_, ()>(text))
+}
+
 /// A writer finds its place, and comes to write only after everything was cleared and somebody else stored there.
 #[test]
 fn a_place_that_was_cleared_is_not_taken_for_what_comes_after() {
-    let mut slab = Slab::new();
-    slab.insert(1, 1, entry("old", NEVER), 1);
-    let place = slab.find(1, &|key| *key == 1).unwrap();
+    let mut slab = slab();
+    slab.insert(1, entry(NEVER), 1, text(1, "old"));
+    let place = slab.find(1, &is(1)).unwrap();
     assert!(slab.holds(&place));
-    assert_eq!(slab.take().into_removed().len(), 1);
-    slab.insert(2, 2, entry("new", NEVER), 1);
+    assert_eq!(slab.take().entries().count(), 1);
+    slab.insert(2, entry(NEVER), 1, text(2, "new"));
     assert!(!slab.holds(&place));
 }
 
 #[test]
 fn a_place_that_was_swept_is_not_taken_for_what_comes_after() {
-    let mut slab = Slab::new();
-    slab.insert(1, 1, entry("old", ANCHOR), 1);
-    let place = slab.find(1, &|key| *key == 1).unwrap();
+    let mut slab = slab();
+    slab.insert(1, entry(ANCHOR), 1, text(1, "old"));
+    let place = slab.find(1, &is(1)).unwrap();
     let mut removed = Vec::new();
     slab.take_dead(NEVER, 10, &mut removed);
-    assert_eq!((removed.len(), slab.len(), slab.weight()), (1, 0, 0));
-    slab.insert(2, 2, entry("new", NEVER), 1);
+    assert_eq!((removed.len(), slab.len()), (1, 0));
+    slab.insert(2, entry(NEVER), 1, text(2, "new"));
     assert!(!slab.holds(&place));
+    assert_eq!(slab.take().weight, 1, "what was swept weighs nothing");
 }
 
 #[test]
 fn a_place_that_was_replaced_is_not_taken_for_what_was_there() {
-    let mut slab = Slab::new();
-    slab.insert(1, 1, entry("old", NEVER), 3);
-    let place = slab.find(1, &|key| *key == 1).unwrap();
-    assert_eq!(slab.replace(&place, entry("new", NEVER), 2).value, "old");
+    let mut slab = slab();
+    slab.insert(1, entry(NEVER), 3, text(1, "old"));
+    let place = slab.find(1, &is(1)).unwrap();
+    let replaced = slab.replace(&place, entry(NEVER), 2, text(1, "new"));
+    assert_eq!((replaced.entry.weight, unpack(&replaced.item)), (3, &(1, Ok::<_, ()>("old"))));
     assert!(!slab.holds(&place));
-    assert_eq!(slab.weight(), 2);
+    assert_eq!(slab.take().weight, 2);
+}
+
+#[test]
+fn the_key_that_was_there_stays_and_the_spare_one_is_handed_out() {
+    let memory = Memory::<ShardsOf<Arc<u16>, &str, ()>>::new(10);
+    let (first, spare) = (Arc::new(1_u16), Arc::new(1_u16));
+    let put = |key: &Arc<u16>, text| {
+        let is = |other: &dyn Any| other.downcast_ref() == Some(key);
+        let memory: &AnyMemory = &memory;
+        memory.put(1, &is, entry(NEVER), 1, item(Arc::clone(key), Ok::<_, ()>(text)))
+    };
+    assert!(put(&first, "old").replaced.is_none());
+    let replaced = put(&spare, "new").replaced.unwrap();
+    let (key, value) = replaced.item.downcast_ref::<Option<(Arc<u16>, Result<&str, ()>)>>().unwrap().as_ref().unwrap();
+    assert_eq!(*value, Ok("old"));
+    assert!(Arc::ptr_eq(key, &spare));
+    let found = memory.hit(1, |key| Arc::ptr_eq(key, &first), |_, value| *value);
+    assert_eq!(found, Some(Ok("new")));
 }
 
 #[test]
 fn a_label_finds_its_own_entry_among_those_of_one_hash() {
     let memory = Keys::new(10);
-    let label = |number| std::num::NonZeroU64::new(number);
+    let label = |number| NonZeroU64::new(number);
     for key in [1, 2] {
-        memory.put(7, key, entry(key, NEVER).labelled(label(key.into())), 1);
+        memory.put(7, &is(key), entry(NEVER).labelled(label(key.into())), 1, keyed(key, key));
     }
     assert!(memory.remove_labelled(7, label(3)).is_none());
-    assert_eq!(memory.remove_labelled(7, label(2)).map(|removed| removed.key), Some(2));
+    assert_eq!(memory.remove_labelled(7, label(2)).map(|removed| pair(&removed)), Some((2, 2)));
     assert!(memory.remove_labelled(7, label(2)).is_none());
     assert_eq!((memory.len(), memory.weight()), (1, 1));
 }

@@ -46,14 +46,26 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(entry: &Entry<Value>) -> Self {
-        Self { id: entry.value.id, weight: entry.weight, dies: entry.dies }
+    fn of(entry: &Entry, id: u64) -> Self {
+        Self { id, weight: entry.weight, dies: entry.dies }
+    }
+
+    /// What was handed out, with its key.
+    fn removed(removed: &Removed) -> (u16, Self) {
+        let (key, id) = told_of_removed(removed);
+        (key, Self::of(&removed.entry, id))
+    }
+
+    /// What was found, with its key.
+    fn seen(seen: &Seen<'_>) -> (u16, Self) {
+        let (key, id) = told_of_seen(seen);
+        (key, Self::of(seen.entry, id))
     }
 }
 
 /// Memory, and the map that says what has to be in it.
 struct Both {
-    memory: Memory<u16, Value>,
+    memory: Typed<Value, Value>,
     map: HashMap<u16, Kept>,
     capacity: u64,
     living: Living,
@@ -62,7 +74,7 @@ struct Both {
 
 impl Both {
     fn new(capacity: u64) -> Self {
-        Self { memory: Memory::new(capacity), map: HashMap::new(), capacity, living: Living::default(), ids: 0 }
+        Self { memory: Typed::new(capacity), map: HashMap::new(), capacity, living: Living::default(), ids: 0 }
     }
 
     fn take(&mut self, step: &Step) {
@@ -85,11 +97,11 @@ impl Both {
         self.ids += 1;
         let kept = Kept { id: self.ids, weight, dies };
         let value = Value::new(key, kept.id, &self.living);
-        let put = self.memory.put(hash(key), key, entry(value, dies), weight);
+        let (entry, item) = numbered(value, dies);
+        let put = self.memory.put(hash(key), &is(key), entry, weight, item);
         if u64::from(weight) > self.capacity {
-            let (refused, entry) = put.refused.expect("too heavy");
-            assert_eq!((refused, entry.value.id), (key, kept.id));
-            assert!(put.evicted.is_empty() && put.replaced.is_none() && put.spare.is_none());
+            assert_eq!(told_of_removed(&put.refused.expect("too heavy")), (key, kept.id));
+            assert!(put.evicted.is_empty() && put.replaced.is_none());
             return;
         }
         assert!(put.refused.is_none());
@@ -97,44 +109,61 @@ impl Both {
             self.forget(evicted);
         }
         let replaced = self.map.insert(key, kept);
-        assert_eq!(put.replaced.as_ref().map(Kept::of), replaced);
-        assert_eq!(put.spare, replaced.map(|_| key));
+        assert_eq!(put.replaced.as_ref().map(Kept::removed), replaced.map(|replaced| (key, replaced)));
         // Nothing had to go that did not have to.
         if let Some(last) = put.evicted.last() {
-            let last = if last.key == key { 0 } else { u64::from(last.entry.weight) };
+            let last = if told_of_removed(last).0 == key { 0 } else { u64::from(last.entry.weight) };
             assert!(self.weight() + last > self.capacity);
         }
     }
 
     fn get(&self, key: u16) {
-        let got = self.memory.get(hash(key), &|other| *other == key, Kept::of);
-        assert_eq!(got, self.map.get(&key).copied());
+        let kept = self.map.get(&key).map(|&kept| (key, kept));
+        let hit = self.memory.0.hit(
+            hash(key),
+            |other| *other == key,
+            |entry, value| {
+                let (key, id) = told(entry, value.as_ref());
+                (key, Kept::of(entry, id))
+            },
+        );
+        assert_eq!(hit, kept);
+        assert_eq!(self.memory.get(hash(key), &is(key), |seen| Kept::seen(&seen)), kept);
     }
 
     fn remove(&mut self, key: u16, holds: bool) {
-        let removed = self.memory.remove_if(hash(key), &|other| *other == key, |_| holds);
+        let removed = self.memory.remove_if(hash(key), &is(key), |_| holds);
         assert_eq!(removed.is_some(), holds && self.map.contains_key(&key));
         if let Some(removed) = removed {
-            assert_eq!(removed.key, key);
+            assert_eq!(told_of_removed(&removed).0, key);
             self.forget(&removed);
         }
     }
 
     fn update(&mut self, key: u16, dies: Nanos) {
-        let updated = self.memory.update(hash(key), &|other| *other == key, &mut |entry| entry.dies = dies);
-        assert_eq!(updated, self.map.contains_key(&key));
+        let mut updated = 0;
+        self.memory.update(hash(key), &is(key), &mut |entry| {
+            entry.dies = dies;
+            updated += 1;
+        });
+        assert_eq!(updated, usize::from(self.map.contains_key(&key)));
         if let Some(kept) = self.map.get_mut(&key) {
             kept.dies = dies;
         }
     }
 
     fn clear(&mut self) {
+        let living = self.map.len() as u64;
         let mut all = Vec::new();
-        self.memory.clear(|removed| all.extend(removed));
-        for removed in &all {
-            self.forget(removed);
+        self.memory.clear(|taken| all.push(taken));
+        for entry in all.iter().flat_map(Taken::entries) {
+            let id = entry.label.map_or(0, NonZeroU64::get);
+            let (&key, &kept) = self.map.iter().find(|(_, kept)| kept.id == id).expect("was not there");
+            assert_eq!(Kept::of(entry, id), kept);
+            self.map.remove(&key);
         }
         assert!(self.map.is_empty());
+        assert_eq!(self.living.load(Relaxed), living, "the values come with the entries");
     }
 
     fn sweep(&mut self, now: Nanos, most: usize) {
@@ -143,7 +172,7 @@ impl Both {
         let swept = self.memory.sweep(now, most);
         assert_eq!(swept.removed.len(), dead.min(most));
         for removed in &swept.removed {
-            assert!(is_dead(&Kept::of(&removed.entry)));
+            assert!(is_dead(&Kept::removed(removed).1));
             self.forget(removed);
         }
         let next = self.map.values().filter_map(|kept| freed_at(kept.dies)).min();
@@ -151,9 +180,9 @@ impl Both {
     }
 
     /// What was handed out was in the map, and is not there any more.
-    fn forget(&mut self, removed: &Removed<u16, Value>) {
-        assert_eq!(removed.entry.value.key, removed.key);
-        assert_eq!(self.map.remove(&removed.key), Some(Kept::of(&removed.entry)));
+    fn forget(&mut self, removed: &Removed) {
+        let (key, kept) = Kept::removed(removed);
+        assert_eq!(self.map.remove(&key), Some(kept));
     }
 
     fn weight(&self) -> u64 {
@@ -166,14 +195,15 @@ impl Both {
         assert_eq!(self.memory.len(), self.map.len() as u64);
         assert_eq!(self.living.load(Relaxed), self.map.len() as u64);
         for key in 0..KEYS {
-            assert_eq!(self.peek(key), self.map.get(&key).copied(), "key {key}");
+            assert_eq!(self.peek(key), self.map.get(&key).map(|&kept| (key, kept)), "key {key}");
         }
     }
 
     /// A look that is no visit.
-    fn peek(&self, key: u16) -> Option<Kept> {
-        let slab = self.memory.shard(hash(key)).read().unwrap();
-        slab.find(hash(key), &|other| *other == key).and_then(|place| slab.entry(&place).map(Kept::of))
+    fn peek(&self, key: u16) -> Option<(u16, Kept)> {
+        let shard = self.memory.shard_index(hash(key));
+        let seen = |slab: &AnySlab| slab.seen(&slab.find(hash(key), &is(key))?).map(|seen| Kept::seen(&seen));
+        self.memory.read(shard, seen).flatten()
     }
 
     /// Frees what dies, in steps, and then the rest.

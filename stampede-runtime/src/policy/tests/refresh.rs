@@ -113,7 +113,7 @@ fn exp_23_the_longest_window_is_no_refresh_per_call() {
     for random in [0.0, 0.5, ALMOST_ONE] {
         let store = |now| {
             let life = policy.lifetime(Kind::Value(None), now, random, 0).unwrap();
-            Entry::new((), life, Clock::Real, NEVER, now + policy.least_gap(&life))
+            Entry::new(life, Clock::Real, NEVER, now + policy.least_gap(&life))
         };
         let mut entry = store(ANCHOR);
         let mut refreshes = 0;
