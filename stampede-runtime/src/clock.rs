@@ -52,14 +52,10 @@ impl Now {
         nanos(Instant::now())
     }
 
-    /// A cheap look at the clock that a hit on an entry of `clock` is judged by: the time, and how far behind it may be.
-    /// `None` where that entry can't be seen.
+    /// A cheap look at the real clock: a moment that the precise clock has not passed, soon after its time.
     #[inline]
-    pub(crate) fn glance(clock: Clock) -> Option<(Nanos, Nanos)> {
-        match clock {
-            Clock::Real => Some((moved().unwrap_or_else(coarse), LAG)),
-            Clock::Paused(_) => Self::for_entry(clock).map(|now| (now.at, 0)),
-        }
+    pub(crate) fn glance() -> Nanos {
+        moved().unwrap_or_else(|| coarse().saturating_add(LAG))
     }
 
     /// Reads the clock that an entry of `clock` is judged by, or `None` where that entry can't be seen.

@@ -52,6 +52,15 @@ impl Entry {
         self
     }
 
+    /// Before this, its value is fresh by the system's clock, and nothing else has to be looked at. On a paused clock
+    /// that can't be said.
+    pub(crate) fn hit_until(&self) -> Nanos {
+        match self.clock {
+            Clock::Real => self.life.early_at,
+            Clock::Paused(_) => 0,
+        }
+    }
+
     /// Elects the caller to ask for a refresh, if none runs and none is too early. At most one caller gets `true`.
     pub(crate) fn elect(&self, now: Nanos) -> bool {
         let after = self.refresh.after.load(Relaxed);

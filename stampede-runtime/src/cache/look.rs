@@ -65,11 +65,8 @@ impl<K: Key, O: Outcome> Core<Typed<K, O>> {
     /// The hit: a fresh value, and nothing else is looked at.
     #[inline]
     pub(super) fn fresh<Q: KeyRef<Owned = K>>(&self, key: &Q) -> Option<Result<O::Value, O::Failure>> {
-        let take = |entry: &Entry, value: &Result<O::Value, O::Failure>| {
-            let (now, lag) = Now::glance(entry.clock)?;
-            (now.saturating_add(lag) < entry.life.early_at).then(|| value.clone())
-        };
-        self.types.memory.hit(self.hash(key), |owned| key.is(owned), take).flatten()
+        let now = Now::glance();
+        self.types.memory.hit(self.hash(key), |owned| key.is(owned), now, Clone::clone)
     }
 
     /// What memory has for a call, if it may be answered with it.
@@ -85,7 +82,7 @@ impl<K: Key, O: Outcome> Core<Typed<K, O>> {
             let value = value.clone();
             Some(self.any().found(entry, now, freshness, demand, value))
         };
-        self.types.memory.hit(hash, |owned| key.is(owned), assess).flatten()
+        self.types.memory.visit(hash, |owned| key.is(owned), assess).flatten()
     }
 }
 

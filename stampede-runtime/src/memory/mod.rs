@@ -109,17 +109,33 @@ impl<K, V, F> Memory<ShardsOf<K, V, F>> {
         Self { capacity, total: AtomicU64::new(0), shards: ShardsOf(shards) }
     }
 
-    /// Reads the entry of a key, under the read lock: the look-up of a hit.
+    /// What `read` makes of the value of a key that is fresh at `now` in any case, under the read lock: a hit.
     #[inline]
     pub(crate) fn hit<R>(
         &self,
         hash: u64,
         is: impl Fn(&K) -> bool,
+        now: Nanos,
+        read: impl FnOnce(&Result<V, F>) -> R,
+    ) -> Option<R> {
+        let slab = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
+        slab.fresh(hash, is, now).map(read)
+    }
+
+    /// Reads the entry of a key and its value, under the read lock.
+    pub(crate) fn visit<R>(
+        &self,
+        hash: u64,
+        is: impl Fn(&K) -> bool,
         read: impl FnOnce(&Entry, &Result<V, F>) -> R,
     ) -> Option<R> {
-        let shard = &self.shards.0[shard_of(hash, self.shards.0.len())];
-        let slab = shard.read().unwrap_or_else(PoisonError::into_inner);
+        let slab = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
         slab.visit(hash, is).map(|(entry, value)| read(entry, value))
+    }
+
+    #[inline]
+    fn shard(&self, hash: u64) -> &Shard<K, V, F> {
+        &self.shards.0[shard_of(hash, self.shards.0.len())]
     }
 }
 
@@ -227,7 +243,7 @@ impl AnyMemory {
         let Some(place) = self.find(hash, is) else { return };
         self.write(self.shard_index(hash), |slab| {
             if slab.holds(&place) {
-                slab.update(&place, change);
+                slab.update(place.index, change);
             }
         });
     }

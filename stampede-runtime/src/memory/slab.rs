@@ -5,8 +5,8 @@
 
 use super::{
     Removed,
-    death::{Deaths, Links, NIL},
-    slots::{Slot, Slots, SlotsOf},
+    death::{Deaths, Linked, Links, NIL},
+    slots::{Slots, SlotsOf},
 };
 use crate::{
     clock::Nanos,
@@ -15,7 +15,6 @@ use crate::{
     index::Index,
     tags::Label,
 };
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Entries under one lock.
 #[derive(Debug)]
@@ -29,7 +28,66 @@ pub(crate) struct Slab<S: ?Sized> {
     /// Rises with every insertion: tells a slot from what was in its place before.
     serial: u32,
     weight: u64,
+    places: Places,
+    /// What a look-up reads of the same places.
     slots: S,
+}
+
+/// What the places have besides: read by all but hits.
+#[derive(Debug)]
+struct Places(Vec<Kept>);
+
+#[derive(Debug)]
+enum Kept {
+    Occupied { hash: u64, entry: Entry, links: Links, serial: u32 },
+    Vacant { next: u32 },
+}
+
+impl Places {
+    fn len(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(NIL)
+    }
+
+    fn hash(&self, index: u32) -> u64 {
+        match self.0.get(index as usize) {
+            Some(Kept::Occupied { hash, .. }) => *hash,
+            Some(Kept::Vacant { .. }) | None => 0,
+        }
+    }
+
+    fn entry(&self, index: u32) -> Option<&Entry> {
+        match self.0.get(index as usize)? {
+            Kept::Occupied { entry, .. } => Some(entry),
+            Kept::Vacant { .. } => None,
+        }
+    }
+
+    fn entry_mut(&mut self, index: u32) -> Option<&mut Entry> {
+        match self.0.get_mut(index as usize)? {
+            Kept::Occupied { entry, .. } => Some(entry),
+            Kept::Vacant { .. } => None,
+        }
+    }
+
+    fn serial(&self, index: u32) -> Option<u32> {
+        match self.0.get(index as usize)? {
+            Kept::Occupied { serial, .. } => Some(*serial),
+            Kept::Vacant { .. } => None,
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        (0..self.len()).filter_map(|index| self.entry(index))
+    }
+}
+
+impl Linked for Places {
+    fn links(&mut self, index: u32) -> Option<&mut Links> {
+        match self.0.get_mut(index as usize)? {
+            Kept::Occupied { links, .. } => Some(links),
+            Kept::Vacant { .. } => None,
+        }
+    }
 }
 
 /// A slab of any type.
@@ -46,7 +104,6 @@ pub(super) struct Place {
 /// An entry that was found, under the read lock.
 pub(crate) struct Seen<'a> {
     pub(crate) entry: &'a Entry,
-    visited: &'a AtomicBool,
     slots: &'a dyn Slots,
     index: u32,
 }
@@ -54,7 +111,7 @@ pub(crate) struct Seen<'a> {
 impl Seen<'_> {
     /// Marks it as visited, as a hit does.
     pub(crate) fn visit(&self) {
-        self.visited.store(true, Relaxed);
+        self.slots.visit(self.index);
     }
 
     /// A copy of the value, which the user's `Clone` makes.
@@ -72,20 +129,33 @@ impl<K, V, F> Slab<SlotsOf<K, V, F>> {
             deaths: Deaths::new(),
             serial: 0,
             weight: 0,
+            places: Places(Vec::new()),
             slots: SlotsOf::new(),
         }
     }
 
-    /// The entry of a key, marked as visited: the look-up of a hit.
     #[inline]
+    fn index_of(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<u32> {
+        let is_key = |index| self.slots.get(index).and_then(|slot| slot.item()).is_some_and(|(key, _)| is(key));
+        self.table.find_inlined(hash, is_key)
+    }
+
+    /// The value of a key, if it is fresh at `now` in any case; marked as visited: the look-up of a hit.
+    #[inline]
+    pub(super) fn fresh(&self, hash: u64, is: impl Fn(&K) -> bool, now: Nanos) -> Option<&Result<V, F>> {
+        let slot = self.slots.get(self.index_of(hash, is)?)?;
+        slot.visit();
+        let (_, value) = slot.item().filter(|_| now < slot.until)?;
+        Some(value)
+    }
+
+    /// The entry of a key and its value, marked as visited.
     pub(super) fn visit(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<(&Entry, &Result<V, F>)> {
-        let is_key = |index| self.slots.occupied(index).is_some_and(|(slot, key, _)| slot.hash == hash && is(key));
-        let (slot, _, value) = self.slots.occupied(self.table.find_inlined(hash, is_key)?)?;
-        // Read first: a store to a line that other cores read would be dear.
-        if !slot.visited.load(Relaxed) {
-            slot.visited.store(true, Relaxed);
-        }
-        Some((&slot.entry, value))
+        let index = self.index_of(hash, is)?;
+        let slot = self.slots.get(index)?;
+        slot.visit();
+        let (_, value) = slot.item()?;
+        Some((self.places.entry(index)?, value))
     }
 }
 
@@ -95,32 +165,29 @@ impl AnySlab {
     }
 
     pub(super) fn find(&self, hash: u64, is: Is<'_>) -> Option<Place> {
-        self.place(hash, &|index, _| self.slots.key(index).is_some_and(is))
+        self.place(hash, &|index| self.slots.key(index).is_some_and(is))
     }
 
     pub(super) fn find_labelled(&self, hash: u64, label: Label) -> Option<Place> {
-        self.place(hash, &|_, slot| slot.entry.label == label)
+        self.place(hash, &|index| self.places.entry(index).is_some_and(|entry| entry.label == label))
     }
 
-    fn place(&self, hash: u64, is: &dyn Fn(u32, &Slot) -> bool) -> Option<Place> {
-        let is_it = |index| self.slots.slot(index).is_some_and(|slot| slot.hash == hash && is(index, slot));
-        let index = self.table.find(hash, &is_it)?;
-        self.place_of(index)
+    fn place(&self, hash: u64, is: &dyn Fn(u32) -> bool) -> Option<Place> {
+        let is_it = |index| self.places.hash(index) == hash && is(index);
+        self.place_of(self.table.find(hash, &is_it)?)
     }
 
     fn place_of(&self, index: u32) -> Option<Place> {
-        let slot = self.slots.slot(index)?;
-        Some(Place { index, serial: slot.serial, weight: slot.entry.weight })
+        Some(Place { index, serial: self.places.serial(index)?, weight: self.places.entry(index)?.weight })
     }
 
     /// Whether the place still has what was found there.
     pub(super) fn holds(&self, place: &Place) -> bool {
-        self.slots.slot(place.index).is_some_and(|slot| slot.serial == place.serial)
+        self.places.serial(place.index) == Some(place.serial)
     }
 
     pub(super) fn seen(&self, place: &Place) -> Option<Seen<'_>> {
-        let Slot { entry, visited, .. } = self.slots.slot(place.index)?;
-        Some(Seen { entry, visited, slots: &self.slots, index: place.index })
+        Some(Seen { entry: self.places.entry(place.index)?, slots: &self.slots, index: place.index })
     }
 
     fn next_serial(&mut self) -> u32 {
@@ -131,59 +198,70 @@ impl AnySlab {
     pub(super) fn insert(&mut self, hash: u64, entry: Entry, weight: u32, item: Item) {
         let serial = self.next_serial();
         self.weight += u64::from(weight);
-        let dies = entry.dies;
-        let entry = entry.weighing(weight);
-        let slot = Slot { hash, entry, links: Links::UNLINKED, serial, visited: AtomicBool::new(false) };
-        let index = if self.vacant == NIL { self.slots.len() } else { self.vacant };
-        self.vacant = self.slots.fill(index, slot, item).unwrap_or(NIL);
-        let slots = &self.slots;
-        self.table.insert(hash, index, &|index| hash_at(slots, index));
-        self.deaths.link(&mut self.slots, index, dies);
+        let (until, dies, entry) = (entry.hit_until(), entry.dies, entry.weighing(weight));
+        let kept = Kept::Occupied { hash, entry, links: Links::UNLINKED, serial };
+        let index = match self.places.0.get_mut(self.vacant as usize) {
+            Some(place) => {
+                let index = self.vacant;
+                if let Kept::Vacant { next } = std::mem::replace(place, kept) {
+                    self.vacant = next;
+                }
+                index
+            }
+            None => {
+                self.places.0.push(kept);
+                self.places.len() - 1
+            }
+        };
+        self.slots.fill(index, until, item);
+        let places = &self.places;
+        self.table.insert(hash, index, &|index| places.hash(index));
+        self.deaths.link(&mut self.places, index, dies);
     }
 
     /// Puts `entry` and the value of `item` in the place of those there, which are given back.
     pub(super) fn replace(&mut self, place: &Place, entry: Entry, weight: u32, mut item: Item) -> Removed {
-        let dies = entry.dies;
-        let mut entry = entry.weighing(weight);
-        let serial = self.next_serial();
-        self.deaths.unlink(&mut self.slots, place.index);
-        if let Some(slot) = self.slots.slot_mut(place.index) {
-            slot.serial = serial;
-            std::mem::swap(&mut slot.entry, &mut entry);
+        let (until, dies, mut entry) = (entry.hit_until(), entry.dies, entry.weighing(weight));
+        let new_serial = self.next_serial();
+        self.deaths.unlink(&mut self.places, place.index);
+        if let Some(Kept::Occupied { entry: old, serial, .. }) = self.places.0.get_mut(place.index as usize) {
+            *serial = new_serial;
+            std::mem::swap(old, &mut entry);
         }
         self.slots.exchange(place.index, &mut item);
+        self.slots.set_until(place.index, until);
         self.weight = self.weight + u64::from(weight) - u64::from(entry.weight);
-        self.deaths.link(&mut self.slots, place.index, dies);
+        self.deaths.link(&mut self.places, place.index, dies);
         Removed { entry, item }
     }
 
-    pub(super) fn update(&mut self, place: &Place, change: &mut dyn FnMut(&mut Entry)) {
-        let Some(slot) = self.slots.slot_mut(place.index) else { return };
-        change(&mut slot.entry);
-        let dies = slot.entry.dies;
-        self.deaths.unlink(&mut self.slots, place.index);
-        self.deaths.link(&mut self.slots, place.index, dies);
+    pub(super) fn update(&mut self, index: u32, change: &mut dyn FnMut(&mut Entry)) {
+        let Some(entry) = self.places.entry_mut(index) else { return };
+        change(entry);
+        let (until, dies) = (entry.hit_until(), entry.dies);
+        self.slots.set_until(index, until);
+        self.deaths.unlink(&mut self.places, index);
+        self.deaths.link(&mut self.places, index, dies);
     }
 
     pub(super) fn update_all(&mut self, change: &mut dyn FnMut(&mut Entry)) {
-        for index in 0..self.slots.len() {
-            if let Some(place) = self.place_of(index) {
-                self.update(&place, change);
-            }
+        for index in 0..self.places.len() {
+            self.update(index, change);
         }
     }
 
     /// Takes the slot out. The slot must be occupied.
     pub(super) fn remove(&mut self, index: u32) -> Removed {
-        self.deaths.unlink(&mut self.slots, index);
-        let hash = hash_at(&self.slots, index);
-        self.table.remove(hash, index);
-        let Some((slot, item)) = self.slots.vacate(index, self.vacant) else {
+        self.deaths.unlink(&mut self.places, index);
+        self.table.remove(self.places.hash(index), index);
+        let vacant = Kept::Vacant { next: self.vacant };
+        let kept = std::mem::replace(&mut self.places.0[index as usize], vacant);
+        let (Kept::Occupied { entry, .. }, Some(item)) = (kept, self.slots.vacate(index)) else {
             unreachable!("a slot is removed once, under the lock that found it occupied")
         };
         self.vacant = index;
-        self.weight -= u64::from(slot.entry.weight);
-        Removed { entry: slot.entry, item }
+        self.weight -= u64::from(entry.weight);
+        Removed { entry, item }
     }
 
     /// Takes out what is least worth keeping.
@@ -197,12 +275,11 @@ impl AnySlab {
         if self.table.is_empty() {
             return None;
         }
-        let end = self.slots.len();
+        let end = self.places.len();
         loop {
             let here = if self.hand < end { self.hand } else { 0 };
             self.hand = here + 1;
-            let Some(slot) = self.slots.slot_mut(here) else { continue };
-            if !std::mem::take(slot.visited.get_mut()) {
+            if self.places.entry(here).is_some() && !self.slots.unvisit(here) {
                 return Some(here);
             }
         }
@@ -214,7 +291,7 @@ impl AnySlab {
             removed.push(self.remove(index));
         }
         // The memory of a shard that has become empty is given back.
-        if self.table.is_empty() && self.slots.len() > 0 {
+        if self.table.is_empty() && self.places.len() > 0 {
             self.take();
         }
     }
@@ -225,7 +302,8 @@ impl AnySlab {
         self.vacant = NIL;
         self.hand = 0;
         self.deaths = Deaths::new();
-        Taken { weight: std::mem::take(&mut self.weight), slots: self.slots.take() }
+        let places = std::mem::replace(&mut self.places, Places(Vec::new()));
+        Taken { weight: std::mem::take(&mut self.weight), places, _slots: self.slots.take() }
     }
 
     pub(super) fn next_death(&self) -> Option<Nanos> {
@@ -236,16 +314,14 @@ impl AnySlab {
 /// All that was in a slab.
 pub(crate) struct Taken {
     pub(super) weight: u64,
-    slots: Box<dyn Slots>,
+    places: Places,
+    /// To be dropped outside of the locks.
+    _slots: Box<dyn Slots>,
 }
 
 impl Taken {
     /// The entries.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        (0..self.slots.len()).filter_map(|index| self.slots.slot(index).map(|slot| &slot.entry))
+        self.places.entries()
     }
-}
-
-fn hash_at(slots: &dyn Slots, index: u32) -> u64 {
-    slots.slot(index).map_or(0, |slot| slot.hash)
 }

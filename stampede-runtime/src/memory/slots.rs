@@ -1,58 +1,49 @@
-//! Where the entries of one shard stand: the only part of memory that knows their types, and no more than that.
+//! What a look-up reads of the entries of one shard: keys, values, and until when a value is a hit without a question.
+//! The only part of memory that knows its types, and no more than that.
 
-use super::death::{Linked, Links};
 use crate::{
-    entry::Entry,
+    clock::Nanos,
     erased::{AnyValue, Item, Stored},
 };
 use std::{
     any::Any,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
-
-/// What a place has beside its key and value.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(super) hash: u64,
-    pub(super) entry: Entry,
-    pub(super) links: Links,
-    pub(super) serial: u32,
-    pub(super) visited: AtomicBool,
-}
 
 /// The places of one shard, whatever is in them.
 pub(crate) trait Slots: Send + Sync {
-    /// All places, vacant ones included.
-    fn len(&self) -> u32;
-    fn slot(&self, index: u32) -> Option<&Slot>;
-    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot>;
     fn key(&self, index: u32) -> Option<&dyn Any>;
     /// A copy of the value, which the user's `Clone` makes.
     fn value(&self, index: u32) -> Option<Stored>;
-    /// Fills the place, or a new one if there is none of this index. The next vacant place after it.
-    fn fill(&mut self, index: u32, slot: Slot, item: Item) -> Option<u32>;
+    /// Fills the vacant place, or a new one behind all others.
+    fn fill(&mut self, index: u32, until: Nanos, item: Item);
     /// Puts the value of `item` in the place of the one there, which `item` has then.
     fn exchange(&mut self, index: u32, item: &mut Item);
-    /// Takes out what is there. `next`: the next vacant place.
-    fn vacate(&mut self, index: u32, next: u32) -> Option<(Slot, Item)>;
+    /// Says anew until when the value is a hit.
+    fn set_until(&mut self, index: u32, until: Nanos);
+    /// Takes out what is there.
+    fn vacate(&mut self, index: u32) -> Option<Item>;
+    fn visit(&self, index: u32);
+    /// Whether the place was visited since this was last asked.
+    fn unvisit(&mut self, index: u32) -> bool;
     /// Takes everything out.
     fn take(&mut self) -> Box<dyn Slots>;
 }
 
-impl Linked for dyn Slots {
-    fn links(&mut self, index: u32) -> Option<&mut Links> {
-        self.slot_mut(index).map(|slot| &mut slot.links)
-    }
-}
-
 /// The places of one shard of a cache.
 #[derive(Debug)]
-pub(crate) struct SlotsOf<K, V, F>(Vec<Place<K, V, F>>);
+pub(crate) struct SlotsOf<K, V, F>(Vec<Slot<K, V, F>>);
 
+/// All that a hit reads of an entry, side by side.
 #[derive(Debug)]
-enum Place<K, V, F> {
-    Occupied { slot: Slot, key: K, value: Result<V, F> },
-    Vacant { next: u32 },
+pub(super) struct Slot<K, V, F> {
+    /// Before this the value is fresh, on the system's clock.
+    pub(super) until: Nanos,
+    visited: AtomicBool,
+    item: ItemOf<K, V, F>,
 }
 
 /// An item of a cache of this type.
@@ -69,18 +60,33 @@ where
     Box::new(item)
 }
 
+impl<K, V, F> Slot<K, V, F> {
+    #[inline]
+    pub(super) fn visit(&self) {
+        // Read first: a store to a line that other cores read would be dear.
+        if !self.visited.load(Relaxed) {
+            self.visited.store(true, Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(super) fn item(&self) -> Option<&(K, Result<V, F>)> {
+        self.item.as_ref()
+    }
+}
+
 impl<K, V, F> SlotsOf<K, V, F> {
     pub(super) const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// What stands in a place, as a hit reads it.
     #[inline]
-    pub(super) fn occupied(&self, index: u32) -> Option<(&Slot, &K, &Result<V, F>)> {
-        match self.0.get(index as usize) {
-            Some(Place::Occupied { slot, key, value }) => Some((slot, key, value)),
-            Some(Place::Vacant { .. }) | None => None,
-        }
+    pub(super) fn get(&self, index: u32) -> Option<&Slot<K, V, F>> {
+        self.0.get(index as usize)
+    }
+
+    fn get_mut(&mut self, index: u32) -> Option<&mut Slot<K, V, F>> {
+        self.0.get_mut(index as usize)
     }
 }
 
@@ -90,63 +96,56 @@ where
     V: Clone + Send + Sync + 'static,
     F: Clone + Send + Sync + 'static,
 {
-    fn len(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
-    }
-
-    fn slot(&self, index: u32) -> Option<&Slot> {
-        Some(self.occupied(index)?.0)
-    }
-
-    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot> {
-        match self.0.get_mut(index as usize) {
-            Some(Place::Occupied { slot, .. }) => Some(slot),
-            Some(Place::Vacant { .. }) | None => None,
-        }
-    }
-
     fn key(&self, index: u32) -> Option<&dyn Any> {
-        Some(self.occupied(index)?.1)
+        let (key, _) = self.get(index)?.item()?;
+        Some(key)
     }
 
     fn value(&self, index: u32) -> Option<Stored> {
-        let (_, _, value) = self.occupied(index)?;
+        let (_, value) = self.get(index)?.item()?;
         Some(match value {
             Ok(value) => Ok(Arc::new(value.clone()) as AnyValue),
             Err(failure) => Err(Arc::new(failure.clone()) as AnyValue),
         })
     }
 
-    fn fill(&mut self, index: u32, slot: Slot, mut item: Item) -> Option<u32> {
-        let Some((key, value)) = item.downcast_mut::<ItemOf<K, V, F>>().and_then(Option::take) else {
-            unreachable!("a cache's items have one type, and are stored once")
+    fn fill(&mut self, index: u32, until: Nanos, mut item: Item) {
+        let Some(item) = item.downcast_mut::<ItemOf<K, V, F>>().map(Option::take) else {
+            unreachable!("a cache's items have one type")
         };
-        let filled = Place::Occupied { slot, key, value };
-        match self.0.get_mut(index as usize) {
-            Some(place) => match std::mem::replace(place, filled) {
-                Place::Vacant { next } => Some(next),
-                Place::Occupied { .. } => None,
-            },
-            None => {
-                self.0.push(filled);
-                None
-            }
+        let filled = Slot { until, visited: AtomicBool::new(false), item };
+        match self.get_mut(index) {
+            Some(slot) => *slot = filled,
+            None => self.0.push(filled),
         }
     }
 
     fn exchange(&mut self, index: u32, item: &mut Item) {
-        let Some(Place::Occupied { value, .. }) = self.0.get_mut(index as usize) else { return };
+        let Some(Some((_, value))) = self.get_mut(index).map(|slot| &mut slot.item) else { return };
         if let Some(Some((_, other))) = item.downcast_mut::<ItemOf<K, V, F>>() {
             std::mem::swap(value, other);
         }
     }
 
-    fn vacate(&mut self, index: u32, next: u32) -> Option<(Slot, Item)> {
-        let place = self.0.get_mut(index as usize)?;
-        match std::mem::replace(place, Place::Vacant { next }) {
-            Place::Occupied { slot, key, value } => Some((slot, item(key, value))),
-            Place::Vacant { .. } => None,
+    fn set_until(&mut self, index: u32, until: Nanos) {
+        if let Some(slot) = self.get_mut(index) {
+            slot.until = until;
         }
+    }
+
+    fn vacate(&mut self, index: u32) -> Option<Item> {
+        let (key, value) = self.get_mut(index)?.item.take()?;
+        Some(item(key, value))
+    }
+
+    fn visit(&self, index: u32) {
+        if let Some(slot) = self.get(index) {
+            slot.visit();
+        }
+    }
+
+    fn unvisit(&mut self, index: u32) -> bool {
+        self.get_mut(index).is_some_and(|slot| std::mem::take(slot.visited.get_mut()))
     }
 
     fn take(&mut self) -> Box<dyn Slots> {

@@ -26,7 +26,7 @@ fn pair(removed: &Removed) -> (u16, u16) {
 }
 
 fn get(memory: &Keys, key: u16) -> Option<u16> {
-    memory.0.hit(u64::from(key), |other| *other == key, |_, value| value.unwrap())
+    memory.0.visit(u64::from(key), |other| *other == key, |_, value| value.unwrap())
 }
 
 /// What everything but a hit does: a visit only if it says so.
@@ -226,7 +226,7 @@ fn the_key_that_was_there_stays_and_the_spare_one_is_handed_out() {
     let (key, value) = replaced.item.downcast_ref::<Option<(Arc<u16>, Result<&str, ()>)>>().unwrap().as_ref().unwrap();
     assert_eq!(*value, Ok("old"));
     assert!(Arc::ptr_eq(key, &spare));
-    let found = memory.hit(1, |key| Arc::ptr_eq(key, &first), |_, value| *value);
+    let found = memory.visit(1, |key| Arc::ptr_eq(key, &first), |_, value| *value);
     assert_eq!(found, Some(Ok("new")));
 }
 

@@ -119,7 +119,7 @@ impl Both {
 
     fn get(&self, key: u16) {
         let kept = self.map.get(&key).map(|&kept| (key, kept));
-        let hit = self.memory.0.hit(
+        let hit = self.memory.0.visit(
             hash(key),
             |other| *other == key,
             |entry, value| {
