@@ -125,7 +125,7 @@ use quote::quote;
 /// | `ttl_of` | – | `fn(&T) -> Option<Duration>`: the answer's own lifetime, `Some(ZERO)` for none; `T` is the return type without its `Result` |
 /// | `outage` | every error | `fn(&E) -> bool`: which errors the old answer may hide; others remove it and are returned |
 /// | `share_err` | – | `fn(SharedError) -> E`: how an error is made for each caller, if it is neither `Clone` nor `From<SharedError>` |
-/// | `timeout` | – | the load is given up after this; needs an error that can say so: `share_err`, or `E: From<SharedError>` |
+/// | `timeout` | – | the load is given up after this; needs an error that can say so: `share_err`, or `E: From<SharedError>`. A body that blocks its thread can't be dropped: it runs on, beside the next load |
 /// | `soft_timeout` | – | callers who could have an old answer wait no longer than this; needs `stale` or `stale_if_error` |
 /// | `capacity` | 10 000 | the most entries in memory, or with `weight` the most total weight |
 /// | `weight` | 1 each | `fn(&T) -> u32`; needs `capacity` |

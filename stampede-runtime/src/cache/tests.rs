@@ -58,3 +58,16 @@ fn a_sweep_goes_on_until_all_that_is_dead_is_freed() {
     assert!((3..20).contains(&steps), "{steps} steps for 1,000 entries");
     assert_eq!(cache.len(), 1);
 }
+
+/// A capacity in bytes says little about how many entries there will be, and locks cost memory too.
+#[test]
+fn a_capacity_in_weight_is_not_taken_for_a_number_of_entries() {
+    let cache = |weight| {
+        let policy = Policy::builder().ttl(Duration::from_secs(60)).capacity(1 << 40).build().unwrap();
+        let kind = Kind { outcome: ConvertError::shared(|_| false), hooks: Hooks { weight, ..Hooks::default() } };
+        Core::<Typed<u32, ConvertError<u32, SharedError>>>::new("many", policy, kind, Dice::default())
+    };
+    let shards = |cache: Arc<SecondsCache>| cache.any().memory().shards();
+    assert_eq!(shards(cache(None)), 4_096);
+    assert_eq!(shards(cache(Some(|_| 1))), 64);
+}

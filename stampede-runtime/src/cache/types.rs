@@ -55,9 +55,13 @@ pub(crate) struct Typed<K, O: Outcome> {
     pub(super) memory: Memory<ShardsOf<K, O::Value, O::Failure>>,
 }
 
+/// For so many entries a cache is laid out that is bounded by weight: nobody has said how many there will be.
+const WEIGHED: u64 = 1 << 20;
+
 impl<K, O: Outcome> Typed<K, O> {
     pub(super) fn new(capacity: u64, kind: Kind<O>) -> Self {
-        Self { kind, memory: Memory::new(capacity) }
+        let entries = if kind.hooks.weight.is_some() { capacity.min(WEIGHED) } else { capacity };
+        Self { kind, memory: Memory::new(capacity, entries) }
     }
 }
 

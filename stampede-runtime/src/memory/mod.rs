@@ -100,10 +100,11 @@ pub(crate) struct Put {
 }
 
 impl<K, V, F> Memory<ShardsOf<K, V, F>> {
-    pub(crate) fn new(capacity: u64) -> Self {
+    /// At most `capacity` in weight, in some number of entries that will be about `entries` at most.
+    pub(crate) fn new(capacity: u64, entries: u64) -> Self {
         // Without an iterator: this is compiled for each type.
         let mut shards = Vec::new();
-        while shards.len() < shards_for(capacity) {
+        while shards.len() < shards_for(entries) {
             shards.push(CachePadded::new(ShardedLock::new(Slab::new())));
         }
         Self { capacity, total: AtomicU64::new(0), shards: ShardsOf(shards) }
@@ -290,6 +291,12 @@ impl AnyMemory {
         (0..self.shards.count()).filter_map(|shard| self.read(shard, |slab| slab.len() as u64)).sum()
     }
 
+    /// The number of shards.
+    #[cfg(test)]
+    pub(crate) fn shards(&self) -> usize {
+        self.shards.count()
+    }
+
     /// The weight of all entries.
     #[cfg(test)]
     pub(crate) fn weight(&self) -> u64 {
@@ -335,10 +342,10 @@ pub(crate) struct Swept {
     pub(crate) next: Option<Nanos>,
 }
 
-/// Shards grow with the capacity: enough for writers not to meet, and each small enough to grow without a pause.
-fn shards_for(capacity: u64) -> usize {
-    let for_writers = (capacity / SMALL_SHARD).clamp(1, WRITERS);
-    let for_growth = (capacity / LARGE_SHARD).min(1 << 12);
+/// Shards grow with the entries: enough for writers not to meet, and each small enough to grow without a pause.
+fn shards_for(entries: u64) -> usize {
+    let for_writers = (entries / SMALL_SHARD).clamp(1, WRITERS);
+    let for_growth = (entries / LARGE_SHARD).min(1 << 12);
     let wanted = for_writers.max(for_growth);
     1_usize << wanted.ilog2()
 }

@@ -214,7 +214,7 @@ fn a_place_that_was_replaced_is_not_taken_for_what_was_there() {
 
 #[test]
 fn the_key_that_was_there_stays_and_the_spare_one_is_handed_out() {
-    let memory = Memory::<ShardsOf<Arc<u16>, &str, ()>>::new(10);
+    let memory = Memory::<ShardsOf<Arc<u16>, &str, ()>>::new(10, 10);
     let (first, spare) = (Arc::new(1_u16), Arc::new(1_u16));
     let put = |key: &Arc<u16>, text| {
         let is = |other: &dyn Any| other.downcast_ref() == Some(key);

@@ -68,7 +68,7 @@ struct Typed<V, F>(Memory<ShardsOf<u16, V, F>>);
 
 impl<V, F> Typed<V, F> {
     fn new(capacity: u64) -> Self {
-        Self(Memory::new(capacity))
+        Self(Memory::new(capacity, capacity))
     }
 }
 
