@@ -3,9 +3,11 @@
 # (none, ours, the leading peer's with the same coalescing), built in turn. Prints the medians and the ratio of what the
 # two attributes add. The goal is at most a third of the peer's.
 #
-#   benches/build-cost/run.sh [functions] [rounds]
+# With `own` each function returns a type of its own, as those of a program do; else all return the same.
+#
+#   benches/build-cost/run.sh [functions] [rounds] [own]
 set -euo pipefail
-functions=${1:-200} rounds=${2:-5}
+functions=${1:-200} rounds=${2:-5} types=${3:-same}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=${CARGO_TARGET_DIR:-$root/target}/build-cost
 export CARGO_TARGET_DIR=$work/target
@@ -21,13 +23,18 @@ tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }" >"$wo
     {
         echo "use std::pin::Pin;"
         for ((n = 0; n < functions; n++)); do
-            printf '%s\npub async fn f%d(id: u64, name: String) -> Result<Vec<u64>, String> {\n' "$2" "$n"
-            printf '    tokio::task::yield_now().await;\n    if name.is_empty() { return Err(name); }\n    Ok(vec![id + %d])\n}\n' "$n"
+            case $types in
+                own) answer="Answer$n" && echo "#[derive(Clone, Debug)] pub struct Answer$n(pub Vec<u64>);" ;;
+                *) answer="Answer" ;;
+            esac
+            printf '%s\npub async fn f%d(id: u64, name: String) -> Result<%s, String> {\n' "$2" "$n" "$answer"
+            printf '    tokio::task::yield_now().await;\n    if name.is_empty() { return Err(name); }\n    Ok(%s(vec![id + %d]))\n}\n' "$answer" "$n"
         done
-        echo "type Call = Pin<Box<dyn Future<Output = Result<Vec<u64>, String>> + Send>>;"
+        echo "#[derive(Clone, Debug)] pub struct Answer(pub Vec<u64>);"
+        echo "type Call = Pin<Box<dyn Future<Output = String> + Send>>;"
         echo "#[tokio::main] async fn main() { let calls: Vec<Call> = vec!["
-        for ((n = 0; n < functions; n++)); do echo "Box::pin(f$n($n, String::new())),"; done
-        echo "]; for call in calls { println!(\"{:?}\", call.await); } }"
+        for ((n = 0; n < functions; n++)); do echo "Box::pin(async { format!(\"{:?}\", f$n($n, String::new()).await) }),"; done
+        echo "]; for call in calls { println!(\"{}\", call.await); } }"
     } >"$work/$1/src/main.rs"
 }
 
