@@ -136,22 +136,6 @@ pub(crate) fn coarse() -> Nanos {
     nanos(Instant::now())
 }
 
-/// How far [`coarse`] is behind when its ticks are not late.
-#[cfg(target_os = "linux")]
-pub(crate) fn resolution() -> Nanos {
-    static RESOLUTION: LazyLock<Nanos> = LazyLock::new(|| {
-        let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
-        saturating_nanos(Duration::try_from(tick).unwrap_or(Duration::from_millis(10)))
-    });
-    *RESOLUTION
-}
-
-/// How far [`coarse`] can be behind: not at all.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn resolution() -> Nanos {
-    0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

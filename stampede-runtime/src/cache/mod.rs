@@ -20,7 +20,7 @@ mod ride;
 mod types;
 
 use crate::{
-    clock::{NEVER, Nanos},
+    clock::NEVER,
     context::Held,
     erased::SharedKey,
     flight::Flights,
@@ -217,14 +217,6 @@ fn permits(policy: &Policy) -> Option<Arc<Semaphore>> {
 /// Whether a key is this one.
 fn is(key: &SharedKey) -> impl Fn(&dyn Any) -> bool {
     |other| key.matches(other)
-}
-
-/// How far the clock of the hits on entries of this clock can be behind.
-pub(crate) fn resolution(clock: crate::clock::Clock) -> Nanos {
-    match clock {
-        crate::clock::Clock::Real => crate::clock::resolution(),
-        crate::clock::Clock::Paused(_) => 0,
-    }
 }
 
 #[cfg(test)]

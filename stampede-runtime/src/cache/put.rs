@@ -1,6 +1,6 @@
 //! Filling memory, and what follows from it: weights, evictions, tags, sweeps.
 
-use super::{AnyCore, Me, resolution};
+use super::{AnyCore, Me};
 use crate::{
     clock::{Clock, NEVER, Nanos, Now},
     context::Tag,
@@ -67,7 +67,7 @@ impl AnyCore {
         fill: &Fill<'_>,
     ) -> Dropped {
         let now = Now::read();
-        let Some(life) = self.policy.lifetime(fill.kind, now.at, self.dice.draw(), resolution(now.clock)) else {
+        let Some(life) = self.policy.lifetime(fill.kind, now.at, self.dice.draw()) else {
             return Dropped { item: Some(item), ..self.take(hash, is) };
         };
         // Before it is stored, so that whoever takes it out finds its label.

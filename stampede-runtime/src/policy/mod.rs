@@ -90,16 +90,15 @@ pub enum Freshness {
 impl Policy {
     /// When an entry that is stored at `now` changes its state, or `None` where it is not to be stored.
     ///
-    /// `random` is even in [0, 1); `resolution` is how far the clock of the hits can be behind.
-    pub(crate) fn lifetime(&self, kind: Kind, now: Nanos, random: f64, resolution: Nanos) -> Option<Lifetime> {
+    /// `random` is even in [0, 1).
+    pub(crate) fn lifetime(&self, kind: Kind, now: Nanos, random: f64) -> Option<Lifetime> {
         let (length, bounded) = self.length(kind);
         if length == 0 || self.ttl == 0 {
             return None;
         }
         let share = ratio(length, self.ttl);
         let drawn = draw(length, scale(self.windows.jitter, share), bounded, random);
-        let end = now.saturating_add(drawn).saturating_sub(resolution.min(drawn));
-        let fresh_until = if drawn == NEVER { NEVER } else { end };
+        let fresh_until = now.saturating_add(drawn);
         let windows = kind != Kind::Err;
         let early = if windows { scale(self.windows.early, share) } else { 0 };
         // For ever has no end to come early for.

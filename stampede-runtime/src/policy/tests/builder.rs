@@ -93,7 +93,7 @@ fn percents_are_of_ttl() {
 #[test]
 fn percents_of_for_ever_are_less_than_for_ever() {
     let policy = sound().ttl(Duration::MAX).jitter(Extent::percent(10.0)).early(Extent::percent(20.0)).build().unwrap();
-    let life = policy.lifetime(Kind::None(None), ANCHOR, 0.0, 0).unwrap();
+    let life = policy.lifetime(Kind::None(None), ANCHOR, 0.0).unwrap();
     assert_eq!(life.fresh_until - ANCHOR, 9 * SECOND);
     assert!((life.fresh_until - life.early_at).abs_diff(2 * SECOND) <= 1);
     assert_eq!(stored(&policy, 0.0).fresh_until, NEVER);
@@ -105,8 +105,8 @@ fn none_lives_ten_seconds_at_most_unless_told() {
     assert_eq!(sound().ttl(seconds(3)).build().unwrap().none_ttl(), seconds(3));
     assert_eq!(sound().none_ttl(seconds(600)).build().unwrap().none_ttl(), seconds(600));
     let unstored = sound().none_ttl(Duration::ZERO).build().unwrap();
-    assert_eq!(unstored.lifetime(Kind::None(None), ANCHOR, 0.5, 0), None);
-    assert_eq!(unstored.lifetime(Kind::Err, ANCHOR, 0.5, 0), None);
+    assert_eq!(unstored.lifetime(Kind::None(None), ANCHOR, 0.5), None);
+    assert_eq!(unstored.lifetime(Kind::Err, ANCHOR, 0.5), None);
 }
 
 proptest! {

@@ -8,10 +8,10 @@ const RANDOMS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, ALMOST_ONE];
 proptest! {
     #[test]
     fn the_fresh_time_lies_within_the_jitter(
-        policy in policy(), kind in kind(), now in moment(), random in random(), resolution in resolution(),
+        policy in policy(), kind in kind(), now in moment(), random in random(),
     ) {
         let (length, bounded) = asked(&policy, kind);
-        let Some(life) = policy.lifetime(kind, now, random, resolution) else {
+        let Some(life) = policy.lifetime(kind, now, random) else {
             prop_assert_eq!(length, 0);
             return Ok(());
         };
@@ -25,7 +25,7 @@ proptest! {
         } else {
             let earliest = earliest.min(NEVER.into());
             prop_assert!(fresh_until <= latest, "{} is past {}", fresh_until, latest);
-            prop_assert!(fresh_until + u128::from(resolution) >= earliest, "{} is before {}", fresh_until, earliest);
+            prop_assert!(fresh_until >= earliest, "{} is before {}", fresh_until, earliest);
         }
     }
 
@@ -34,7 +34,7 @@ proptest! {
         policy in policy(), kind in kind(), now in moment(), random in random(),
     ) {
         let (length, _) = asked(&policy, kind);
-        if let Some(life) = policy.lifetime(kind, now, random, 0) {
+        if let Some(life) = policy.lifetime(kind, now, random) {
             let drawn = life.fresh_until - now;
             // What overflows has no milliseconds.
             prop_assume!(length != NEVER && life.fresh_until != NEVER);
@@ -53,16 +53,16 @@ proptest! {
         let shortest = to_nanos(ttl) - jitter * MILLISECOND;
         for draw in 0..draws {
             let random = (draw_to_float(draw) + 0.5) / draw_to_float(draws);
-            let life = policy.lifetime(kind, ANCHOR, random, 0).unwrap();
+            let life = policy.lifetime(kind, ANCHOR, random).unwrap();
             prop_assert_eq!(life.fresh_until - ANCHOR, shortest + draw * MILLISECOND);
         }
     }
 
     #[test]
     fn the_states_follow_each_other(
-        policy in policy(), kind in kind(), now in moment(), random in random(), resolution in resolution(),
+        policy in policy(), kind in kind(), now in moment(), random in random(),
     ) {
-        if let Some(life) = policy.lifetime(kind, now, random, resolution) {
+        if let Some(life) = policy.lifetime(kind, now, random) {
             let stale_until = policy.stale_until(&life);
             prop_assert_eq!(life.stored, now);
             prop_assert!(now <= life.early_at);
@@ -74,9 +74,9 @@ proptest! {
 
     #[test]
     fn the_windows_are_as_long_as_the_policy_says(
-        policy in policy(), kind in kind(), now in moment(), random in random(), resolution in resolution(),
+        policy in policy(), kind in kind(), now in moment(), random in random(),
     ) {
-        if let Some(life) = policy.lifetime(kind, now, random, resolution) {
+        if let Some(life) = policy.lifetime(kind, now, random) {
             let (stale_until, gone_at) = (policy.stale_until(&life), policy.gone_at(&life));
             if kind == Kind::Err {
                 prop_assert_eq!([life.early_at, stale_until, gone_at], [life.fresh_until; 3]);
@@ -95,10 +95,10 @@ proptest! {
 
     #[test]
     fn no_entry_becomes_younger(
-        policy in policy(), kind in kind(), random in random(), resolution in resolution(),
+        policy in policy(), kind in kind(), random in random(),
         earlier in any::<Nanos>(), later in any::<Nanos>(), near in 0..5_usize, step in 0..=2_u64,
     ) {
-        if let Some(life) = policy.lifetime(kind, ANCHOR, random, resolution) {
+        if let Some(life) = policy.lifetime(kind, ANCHOR, random) {
             let (stale_until, gone_at) = (policy.stale_until(&life), policy.gone_at(&life));
             let edges = [life.stored, life.early_at, life.fresh_until, stale_until, gone_at];
             let edge = edges[near].saturating_sub(1).saturating_add(step);
@@ -114,7 +114,7 @@ proptest! {
         policy in policy(), kind in kind(), random in random(),
         at in any::<Nanos>(), near in 0..4_usize, step in 0..=2_u64,
     ) {
-        if let Some(life) = policy.lifetime(kind, ANCHOR, random, 0) {
+        if let Some(life) = policy.lifetime(kind, ANCHOR, random) {
             let stale_until = policy.stale_until(&life);
             let edge = [at, life.early_at, life.fresh_until, stale_until][near].saturating_sub(1).saturating_add(step);
             let expected = match edge {
@@ -130,9 +130,9 @@ proptest! {
     #[test]
     fn no_numbers_overflow(
         policy in policy(), kind in kind(), now in any::<Nanos>(), at in any::<Nanos>(), random in random(),
-        resolution in any::<Nanos>(), cost in any::<Nanos>(), failures in any::<u32>(),
+        cost in any::<Nanos>(), failures in any::<u32>(),
     ) {
-        if let Some(life) = policy.lifetime(kind, now, random, resolution) {
+        if let Some(life) = policy.lifetime(kind, now, random) {
             policy.freshness(&life, at);
             policy.early_is_due(&life, at, cost, random);
             policy.least_gap(&life);
@@ -143,10 +143,10 @@ proptest! {
 
     #[test]
     fn exp_19_a_clock_that_steps_back_finds_the_entry_fresh(
-        policy in policy(), kind in kind(), now in moment(), random in random(), resolution in resolution(),
+        policy in policy(), kind in kind(), now in moment(), random in random(),
         back in prop_oneof![Just(1), 1..=10 * SECOND, 1..=40 * YEAR],
     ) {
-        if let Some(life) = policy.lifetime(kind, now, random, resolution) {
+        if let Some(life) = policy.lifetime(kind, now, random) {
             prop_assert_eq!(policy.freshness(&life, now - back), Freshness::Fresh);
         }
     }
@@ -168,7 +168,7 @@ fn exp_01_a_huge_lifetime_never_ends() {
             let wide = Policy::builder().ttl(ttl).jitter(jitter).stale_if_error(ttl).err_ttl(ttl).build().unwrap();
             for random in RANDOMS {
                 for (policy, kind) in [(&policy, Kind::Value(None)), (&wide, Kind::Value(None)), (&wide, Kind::Err)] {
-                    let life = policy.lifetime(kind, ANCHOR, random, 4 * MILLISECOND).unwrap();
+                    let life = policy.lifetime(kind, ANCHOR, random).unwrap();
                     assert_eq!(policy.freshness(&life, ANCHOR), Freshness::Fresh, "{ttl:?}");
                     assert_eq!(policy.freshness(&life, ANCHOR + 100 * YEAR), Freshness::Fresh, "{ttl:?}");
                     assert!(life.fresh_until <= policy.stale_until(&life), "{ttl:?}");
@@ -202,9 +202,9 @@ fn exp_05_jitter_moves_nothing_but_the_lifetime() {
     let policy = builder().ttl(seconds(60)).backoff(Duration::ZERO).lead_after(seconds(5)).build().unwrap();
     for random in RANDOMS {
         for kind in [Kind::Value(None), Kind::Value(Some(SECOND)), Kind::None(None), Kind::Err] {
-            assert_eq!(nothing.lifetime(kind, ANCHOR, random, 0), None);
+            assert_eq!(nothing.lifetime(kind, ANCHOR, random), None);
         }
-        assert_eq!(policy.lifetime(Kind::Value(Some(0)), ANCHOR, random, 0), None);
+        assert_eq!(policy.lifetime(Kind::Value(Some(0)), ANCHOR, random), None);
         assert_eq!(policy.pause(1, random), 0);
         assert_eq!(policy.lead_until(ANCHOR), ANCHOR + 5 * SECOND);
         let life = stored(&policy, random);
@@ -216,7 +216,7 @@ fn exp_05_jitter_moves_nothing_but_the_lifetime() {
 #[test]
 fn jitter_reaches_both_of_its_ends() {
     let policy = Policy::builder().ttl(seconds(300)).jitter(seconds(30)).build().unwrap();
-    let ends = |kind| [0.0, ALMOST_ONE].map(|random| policy.lifetime(kind, ANCHOR, random, 0).unwrap().fresh_until);
+    let ends = |kind| [0.0, ALMOST_ONE].map(|random| policy.lifetime(kind, ANCHOR, random).unwrap().fresh_until);
     assert_eq!(ends(Kind::Value(None)), [270, 330].map(|end| ANCHOR + end * SECOND));
     // A bound is only fallen short of, and the jitter is as much shorter as the lifetime is.
     assert_eq!(ends(Kind::Value(Some(300 * SECOND))), [270, 300].map(|end| ANCHOR + end * SECOND));
@@ -237,21 +237,11 @@ fn jitter_at_its_bound_leaves_a_lifetime() {
 fn early_is_scaled_with_the_lifetime() {
     let policy = Policy::builder().ttl(seconds(300)).early(seconds(60)).err_ttl(seconds(30)).build().unwrap();
     let early = |kind| {
-        let life = policy.lifetime(kind, ANCHOR, 0.5, 0).unwrap();
+        let life = policy.lifetime(kind, ANCHOR, 0.5).unwrap();
         life.fresh_until - life.early_at
     };
     assert_eq!(early(Kind::Value(None)), 60 * SECOND);
     assert_eq!(early(Kind::None(None)), 2 * SECOND);
     assert_eq!(early(Kind::Value(Some(30 * SECOND))), 6 * SECOND);
     assert_eq!(early(Kind::Err), 0);
-}
-
-#[test]
-fn a_lifetime_ends_sooner_by_the_resolution_of_the_clock() {
-    let policy = Policy::builder().ttl(seconds(1)).early(nanos(100 * MILLISECOND)).build().unwrap();
-    let life = policy.lifetime(Kind::Value(None), ANCHOR, 0.0, 4 * MILLISECOND).unwrap();
-    assert_eq!((life.early_at, life.fresh_until), (ANCHOR + 896 * MILLISECOND, ANCHOR + 996 * MILLISECOND));
-    // One that is shorter than the clock can tell ends at once, and not before it began.
-    let life = policy.lifetime(Kind::Value(Some(1)), ANCHOR, 0.0, 4 * MILLISECOND).unwrap();
-    assert_eq!((life.early_at, life.fresh_until), (ANCHOR, ANCHOR));
 }

@@ -50,10 +50,6 @@ fn moment() -> impl Strategy<Value = Nanos> {
     ANCHOR - 100 * YEAR..ANCHOR + 100 * YEAR
 }
 
-fn resolution() -> impl Strategy<Value = Nanos> {
-    prop_oneof![Just(0), Just(4 * MILLISECOND), 0..=10 * MILLISECOND]
-}
-
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -115,5 +111,5 @@ fn scaled(window: Duration, length: Nanos, policy: &Policy) -> (u128, u128) {
 
 /// A lifetime on a clock without a tick.
 fn stored(policy: &Policy, random: f64) -> Lifetime {
-    policy.lifetime(Kind::Value(None), ANCHOR, random, 0).unwrap()
+    policy.lifetime(Kind::Value(None), ANCHOR, random).unwrap()
 }

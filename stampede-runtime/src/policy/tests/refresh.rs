@@ -45,10 +45,10 @@ proptest! {
 
     #[test]
     fn the_least_gap_is_half_a_lifetime_at_most(
-        policy in policy(), backoff in length(), kind in kind(), random in random(), resolution in resolution(),
+        policy in policy(), backoff in length(), kind in kind(), random in random(),
     ) {
         let policy = crate::policy::PolicyBuilder::from(policy).backoff(nanos(backoff)).build().unwrap();
-        if let Some(life) = policy.lifetime(kind, ANCHOR, random, resolution) {
+        if let Some(life) = policy.lifetime(kind, ANCHOR, random) {
             prop_assert_eq!(policy.least_gap(&life), backoff.min((life.fresh_until - ANCHOR) / 2));
         }
     }
@@ -112,7 +112,7 @@ fn exp_23_the_longest_window_is_no_refresh_per_call() {
     let policy = Policy::builder().ttl(seconds(60)).jitter(seconds(30)).early(nanos(30 * SECOND - 1)).build().unwrap();
     for random in [0.0, 0.5, ALMOST_ONE] {
         let store = |now| {
-            let life = policy.lifetime(Kind::Value(None), now, random, 0).unwrap();
+            let life = policy.lifetime(Kind::Value(None), now, random).unwrap();
             Entry::new(life, Clock::Real, NEVER, now + policy.least_gap(&life))
         };
         let mut entry = store(ANCHOR);
