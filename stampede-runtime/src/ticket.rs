@@ -56,7 +56,7 @@ impl<O: Outcome> Ticket<O> {
 /// A call that leads a flight.
 pub struct Lead<O: Outcome> {
     job: Job,
-    ride: Ride,
+    ride: Box<Ride>,
     kind: Kind<O>,
 }
 
@@ -103,7 +103,7 @@ impl<O: Outcome> Lead<O> {
 
 impl<O: Outcome> Kind<O> {
     /// The ride of a call that has led: it does so once.
-    fn rest(self, ride: Ride) -> Boxed<O::Return> {
+    fn rest(self, ride: Box<Ride>) -> Boxed<O::Return> {
         Box::pin(async move { self.close(ride.go_with(drop).await) })
     }
 

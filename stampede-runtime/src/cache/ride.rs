@@ -54,7 +54,7 @@ impl Call {
     }
 
     /// Sets out for the answer.
-    pub(crate) fn ride(self) -> Ride {
+    pub(crate) fn ride(self) -> Box<Ride> {
         let Self { seat, purpose, demand, tags, context } = self;
         let (since, way) = match purpose {
             Purpose::Tell(missed) => (None, Way::Tell(missed)),
@@ -62,7 +62,7 @@ impl Call {
             Purpose::Bypass => (None, Way::Load),
             Purpose::Load { since } => (Some(since), Way::Load),
         };
-        Ride { seat, demand, tags, context, since, came: 0, leads: false, can_lead: true, way, here: None }
+        Box::new(Ride { seat, demand, tags, context, since, came: 0, leads: false, can_lead: true, way, here: None })
     }
 }
 
@@ -128,7 +128,7 @@ fn age(stored: Nanos, clock: Clock) -> Nanos {
     Now::for_entry(clock).map_or(0, |now| now.at.saturating_sub(stored))
 }
 
-/// A call on its way to an answer.
+/// A call on its way to an answer. Boxed, as futures keep what is moved into them twice.
 pub(crate) struct Ride {
     seat: Seat,
     demand: Demand,
@@ -180,12 +180,11 @@ impl From<Stored> for Answer {
 }
 
 /// How far a ride has come.
-#[expect(clippy::large_enum_variant, reason = "moved once in a miss, where a box would cost more")]
 pub(crate) enum Step {
     /// The call has its answer.
     Answer(Answer),
     /// It leads: the load is to be started before the ride goes on.
-    Lead(Job, Ride),
+    Lead(Job, Box<Ride>),
 }
 
 /// What a call does next.
@@ -218,7 +217,7 @@ impl Drop for Interest {
 
 impl Ride {
     /// Rides until there is an answer, or a load to start. It gives out no load twice.
-    pub(crate) async fn go(mut self) -> Step {
+    pub(crate) async fn go(mut self: Box<Self>) -> Step {
         if let Some(load) = self.here.take() {
             self.run_here(load).await;
         }
@@ -268,7 +267,7 @@ impl Ride {
     }
 
     /// Rides to the answer. `lead` starts the load.
-    pub(crate) async fn go_with(self, mut lead: impl FnMut(Job)) -> Answer {
+    pub(crate) async fn go_with(self: Box<Self>, mut lead: impl FnMut(Job)) -> Answer {
         let mut ride = self;
         loop {
             match ride.go().await {
