@@ -3,11 +3,11 @@
 # (none, ours, the leading peer's with the same coalescing), built in turn. Prints the medians and the ratio of what the
 # two attributes add. The goal is at most a third of the peer's.
 #
-# With `own` each function returns a type of its own, as those of a program do; else all return the same.
+# With `own` each function returns a type of its own, as those of a program do; with `same` all return the same.
 #
-#   benches/build-cost/run.sh [functions] [rounds] [own]
+#   benches/build-cost/run.sh [functions] [rounds] [same|own] [profiles]
 set -euo pipefail
-functions=${1:-200} rounds=${2:-5} types=${3:-same}
+functions=${1:-200} rounds=${2:-5} types=${3:-same} profiles=${4:-dev release}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=${CARGO_TARGET_DIR:-$root/target}/build-cost
 export CARGO_TARGET_DIR=$work/target
@@ -25,7 +25,8 @@ tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }" >"$wo
         for ((n = 0; n < functions; n++)); do
             case $types in
                 own) answer="Answer$n" && echo "#[derive(Clone, Debug)] pub struct Answer$n(pub Vec<u64>);" ;;
-                *) answer="Answer" ;;
+                same) answer="Answer" ;;
+                *) echo "the third argument is same or own, and not $types" >&2 && exit 2 ;;
             esac
             printf '%s\npub async fn f%d(id: u64, name: String) -> Result<%s, String> {\n' "$2" "$n" "$answer"
             printf '    tokio::task::yield_now().await;\n    if name.is_empty() { return Err(name); }\n    Ok(%s(vec![id + %d]))\n}\n' "$answer" "$n"
@@ -47,20 +48,20 @@ crate peer "#[cached::macros::cached(ttl_secs = 60, sync_writes = \"by_key\")]" 
 build() {
     touch "$work/$1/src/main.rs"
     local TIMEFORMAT="%U %S"
-    { time cargo build --quiet --manifest-path "$work/$1/Cargo.toml" ${2:+--$2} 1>&2 2>/dev/null; } 2>&1 |
+    { time cargo build --quiet --manifest-path "$work/$1/Cargo.toml" --profile "$2" 1>&2 2>/dev/null; } 2>&1 |
         awk '{ printf "%d\n", ($1 + $2) * 1000 }'
 }
 
 median() { printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"; }
 
-for profile in "" release; do
+for profile in $profiles; do
     declare -A times=([none]="" [ours]="" [peer]="")
     for name in none ours peer; do build "$name" "$profile" >/dev/null; done
     for ((round = 0; round < rounds; round++)); do
         for name in none ours peer; do times[$name]+=" $(build "$name" "$profile")"; done
     done
     none=$(median ${times[none]}) ours=$(median ${times[ours]}) peer=$(median ${times[peer]})
-    printf '%-8s none %6d ms   ours %6d ms   peer %6d ms   added: ours %d ms, peer %d ms, ratio %s\n' "${profile:-dev}" \
+    printf '%-8s none %6d ms   ours %6d ms   peer %6d ms   added: ours %d ms, peer %d ms, ratio %s\n' "$profile" \
         "$none" "$ours" "$peer" $((ours - none)) $((peer - none)) \
         "$(awk "BEGIN { printf \"%.2f\", ($ours - $none) / ($peer - $none) }")"
 done
