@@ -4,13 +4,14 @@
 //! it. A hit reads one thread-local flag.
 
 use crate::{erased::AnyValue, mode::Mode, observe::Observer, scope::WeakScope, urgency::Urgency};
+use pin_project_lite::pin_project;
 use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
     fmt,
-    future::poll_fn,
-    pin::pin,
+    pin::Pin,
     sync::{Arc, Weak},
+    task::{self, Poll},
     time::Duration,
 };
 
@@ -151,12 +152,26 @@ impl Drop for Swapped<'_> {
 }
 
 /// Runs `future` inside of `change`.
-pub(crate) async fn within<F: Future>(mut change: Change, future: F) -> F::Output {
-    let mut future = pin!(future);
-    poll_fn(|cx| {
-        change.swap();
-        let _undo = Swapped(&mut change);
-        future.as_mut().poll(cx)
-    })
-    .await
+pub(crate) fn within<F: Future>(change: Change, future: F) -> Within<F> {
+    Within { change, future }
+}
+
+pin_project! {
+    /// See [`within`]. By hand, since an async function keeps what is moved into it twice.
+    pub(crate) struct Within<F> {
+        change: Change,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Within<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        this.change.swap();
+        let _undo = Swapped(this.change);
+        this.future.poll(cx)
+    }
 }

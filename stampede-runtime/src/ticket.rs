@@ -44,8 +44,10 @@ impl<O: Outcome> Ticket<O> {
     #[must_use]
     pub fn ride(self) -> Boxed<Begin<O::Return, Lead<O>>> {
         let Self { call, kind } = self;
+        // Outside of the future, which would keep room for the call.
+        let ride = call.ride();
         Box::pin(async move {
-            match call.ride().go().await {
+            match ride.go().await {
                 Step::Answer(answer) => Begin::Ready(kind.close(answer)),
                 Step::Lead(job, ride) => Begin::Load(Lead { job, ride, kind }),
             }
@@ -74,14 +76,15 @@ impl<O: Outcome> Lead<O> {
         // The compiler shows the next line where a body is not `Send`, and so shows what to do.
         F: Future<Output = O::Return> + Send + 'static, // else write `run = "in_caller"` in the attribute
     {
-        self.start(Box::new(|| Box::pin(make())))
+        let mut make = Some(make);
+        self.start(&mut || Some(Box::pin((make.take()?)())))
     }
 
-    fn start(mut self, make: Box<dyn FnOnce() -> Boxed<O::Return> + '_>) -> Boxed<O::Return> {
+    fn start(mut self, make: &mut dyn FnMut() -> Option<Boxed<O::Return>>) -> Boxed<O::Return> {
         let kind = self.kind;
         let answered =
             |body: Boxed<O::Return>| -> Boxed<Answered> { Box::pin(async move { kind.answered(body.await) }) };
-        let body = self.job.prepare(make).map(answered);
+        let body = self.job.prepare(make).flatten().map(answered);
         self.ride.started(spawn(self.job.boxed(body)));
         kind.rest(self.ride)
     }

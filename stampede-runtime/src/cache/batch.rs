@@ -20,7 +20,7 @@ use std::{
     future::poll_fn,
     hash::Hash,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::Duration,
@@ -66,7 +66,7 @@ impl<I: Hash + Eq + Clone> Members<I> {
         let started = Now::read();
         let flights: Arc<[_]> = self.0.iter().map(|(_, job)| Arc::clone(job.flight())).collect();
         let landed = || self.0.iter().all(|(_, job)| job.flight().landing().is_some());
-        let load = first.within(load, Some(Arc::new(Together(flights))));
+        let load = pin!(first.within(load, Some(Arc::new(Together(flights)))));
         let answer = until_landed(landed, load).await;
         drop(permit);
         let answer = match answer {

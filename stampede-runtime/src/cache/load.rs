@@ -85,7 +85,7 @@ impl Job {
         self.watch();
         self.count_load();
         let started = Now::read();
-        let load = self.within(load, None);
+        let load = pin!(self.within(load, None));
         let answer = until_landed(|| self.flight.landing().is_some(), load).await;
         drop(permit);
         match answer {
@@ -217,12 +217,11 @@ async fn first<F: Future>(end: impl Future<Output = ()>, other: F) -> Option<F::
 }
 
 /// Polls the load until it ends, panics, or all it was for has landed without it.
-pub(super) async fn until_landed<L: Future>(
+pub(super) fn until_landed<L: Future>(
     landed: impl Fn() -> bool,
-    load: L,
-) -> Option<Result<L::Output, Box<dyn Any + Send>>> {
-    let mut load = pin!(load);
-    poll_fn(|cx| {
+    mut load: Pin<&mut L>,
+) -> impl Future<Output = Option<Result<L::Output, Box<dyn Any + Send>>>> {
+    poll_fn(move |cx| {
         if landed() {
             return Poll::Ready(None);
         }
@@ -232,5 +231,4 @@ pub(super) async fn until_landed<L: Future>(
             Err(payload) => Poll::Ready(Some(Err(payload))),
         }
     })
-    .await
 }

@@ -443,7 +443,8 @@ impl Ride {
 
     /// Tells who observes how the call was answered.
     fn tell(&self, how: How, age: Nanos) {
-        if let (Some(observer), Some(core)) = (&self.context.observer, self.seat.core.upgrade()) {
+        let Some(observer) = &self.context.observer else { return };
+        if let Some(core) = self.seat.core.upgrade() {
             observer.tell(Served::new(&core.name, how, Duration::from_nanos(age)));
         }
     }

@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed};
 /// So many locks are enough for writers not to meet.
 const STRIPES: usize = 8;
 
+/// Room for so many keys is kept when there are none: the next miss would ask for it again.
+const FEW: usize = 16;
+
 /// All flights of one cache.
 #[derive(Debug)]
 pub(crate) struct Flights {
@@ -128,7 +131,7 @@ impl Stripe {
         let route = self.routes.get_mut(index as usize)?.take()?;
         self.index.remove(route.hash, index);
         self.free.push(index);
-        if self.index.is_empty() {
+        if self.index.is_empty() && self.routes.len() > FEW {
             // What a storm of keys has left is given back.
             *self = Self::new();
         }
