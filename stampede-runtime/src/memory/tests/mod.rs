@@ -3,6 +3,7 @@
 mod concurrent;
 mod deaths;
 mod eviction;
+mod hits;
 mod model;
 
 use super::{
