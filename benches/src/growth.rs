@@ -8,7 +8,7 @@ use std::{collections::HashMap, fs, hint::black_box, sync::Arc, thread, time::Du
 
 use stampede_runtime::{CacheScope, stampede_cached};
 
-use crate::child::{Figures, resident, say};
+use crate::child::{Figures, figure, resident, say};
 use crate::followers;
 use crate::peers;
 use crate::table::{Bound, Row};
@@ -158,19 +158,15 @@ fn sizes(axis: &str, sizes: &[u64]) -> Vec<(u64, Result<Figures, String>)> {
     sizes.iter().map(child).collect()
 }
 
-fn get(figures: &Result<Figures, String>, name: &str) -> Result<f64, String> {
-    crate::child::figure(figures, name)
-}
-
 /// The cost of a call at each size, and each step beside the plain structure's.
 fn steps(children: &[(u64, Result<Figures, String>)], axis: &str, what: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, (size, figures)) in children.iter().enumerate() {
-        let cost = get(figures, "ours");
+        let cost = figure(figures, "ours");
         rows.push(Row::beside(format!("{size} {axis}: {what}"), cost, Bound::Free).in_unit("ns"));
-        rows.push(Row::beside(format!("{size} {axis}: plain"), get(figures, "floor"), Bound::Free).in_unit("ns"));
+        rows.push(Row::beside(format!("{size} {axis}: plain"), figure(figures, "floor"), Bound::Free).in_unit("ns"));
         if let Some((_, before)) = index.checked_sub(1).and_then(|before| children.get(before)) {
-            let step = |name| Ok::<_, String>(get(figures, name)? / get(before, name)?);
+            let step = |name| Ok::<_, String>(figure(figures, name)? / figure(before, name)?);
             let beside = step("ours").and_then(|ours| Ok(ours / step("floor")?));
             rows.push(Row::beside(format!("{size} {axis}: step ÷ plain step"), beside, Bound::AtMost(STEP)));
         }
@@ -183,7 +179,7 @@ pub(crate) fn entries() -> Vec<Row> {
     let children = sizes("entries", &[10, 1_000, 100_000, 1_000_000, 10_000_000]);
     let mut rows = steps(&children, "entries", "hit");
     for (size, figures) in &children {
-        let (insert, dearest) = (get(figures, "insert"), get(figures, "dearest"));
+        let (insert, dearest) = (figure(figures, "insert"), figure(figures, "dearest"));
         rows.push(Row::beside(format!("{size} entries: insert, on average"), insert, Bound::Free).in_unit("ns"));
         rows.push(Row::beside(format!("{size} entries: dearest miss"), dearest, Bound::AtMost(1.0)).in_unit("ms"));
     }
@@ -201,7 +197,7 @@ pub(crate) fn caches() -> Vec<Row> {
     let children = sizes("caches", &[1, 10, 100, 1_000, 10_000]);
     let mut rows = steps(&children, "caches", "hit");
     if let Some((size, figures)) = children.last() {
-        let idle = |name, what, bound| Row::beside(format!("{size} idle caches: {what}"), get(figures, name), bound);
+        let idle = |name, what, bound| Row::beside(format!("{size} idle caches: {what}"), figure(figures, name), bound);
         rows.extend([
             idle("bytes", "memory of each", Bound::Free).in_unit("B"),
             idle("tasks", "tasks", Bound::Exactly(0.0)),
@@ -217,17 +213,17 @@ pub(crate) fn threads() -> Vec<Row> {
     let children = sizes("threads", &[1, 2, 4]);
     let mut rows = Vec::new();
     for (size, figures) in &children {
-        let speed = get(figures, "ours");
+        let speed = figure(figures, "ours");
         let millions = speed.clone().map(|speed| speed / 1e6);
         rows.push(Row::beside(format!("{size} threads: million hits a second"), millions, Bound::Free));
         let theory = as_f64((*size).min(processors()));
-        let beside = speed.and_then(|speed| Ok(speed / get(&children[0].1, "ours")? / theory));
+        let beside = speed.and_then(|speed| Ok(speed / figure(&children[0].1, "ours")? / theory));
         rows.push(Row::beside(
             format!("{size} threads: part of what the processors give"),
             beside,
             Bound::AtLeast(0.7),
         ));
-        let quick = get(figures, "floor").map(|speed| speed / 1e6);
+        let quick = figure(figures, "floor").map(|speed| speed / 1e6);
         rows.push(Row::beside(format!("{size} threads: the same of `quick_cache`"), quick, Bound::Free));
     }
     rows

@@ -76,7 +76,7 @@ fn key(number: u64) -> String {
 }
 
 /// A value of 32 bytes.
-fn text(number: u64) -> String {
+pub(crate) fn text(number: u64) -> String {
     format!("{number:032}")
 }
 

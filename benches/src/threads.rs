@@ -14,6 +14,7 @@ use quick_cache::sync::Cache as Quick;
 use stampede_runtime::stampede_cached;
 
 use crate::child::{Figures, figure, say};
+use crate::hit::text;
 use crate::peers;
 use crate::table::{Bound, Row};
 use crate::timing::{as_f64, ratio, single_threaded, thread_cpu};
@@ -37,10 +38,6 @@ pub(crate) async fn shared(id: u64) -> Arc<u64> {
 #[stampede_cached(ttl = 3600, jitter = 300, early = 600, capacity = CAPACITY as u64)]
 async fn copied(id: u64) -> String {
     text(id)
-}
-
-fn text(id: u64) -> String {
-    format!("{id:032}")
 }
 
 /// What each thread asks for, in its order.

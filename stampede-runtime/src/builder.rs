@@ -1,8 +1,7 @@
 //! The runtime without the attribute: [`Cache`] and its builder.
 
 use crate::{
-    cache::{AnyCore, Begin, Core, Hooks, Key, Kind, Typed, begin, check, hit},
-    context,
+    cache::{AnyCore, Begin, Core, Hooks, Key, Kind, Typed, begin, check},
     error::SharedError,
     handle::{CacheHandle, Entry},
     key::{KeyPart, Part},
@@ -70,9 +69,6 @@ impl<K: Key, V: Clone + Send + Sync + 'static> Cache<K, V> {
         E: Error + Send + Sync + 'static,
     {
         let key = Part(key);
-        if let Some(answer) = context::is_plain().then(|| hit(&*self.0, &key)).flatten() {
-            return answer;
-        }
         let call = match begin(&*self.0, &key) {
             Begin::Ready(answer) => return answer,
             Begin::Load(call) => call,

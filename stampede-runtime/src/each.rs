@@ -1,7 +1,7 @@
 //! Batches as the attribute's `each` and [`Cache::get_or_load_many`] use them.
 
 use crate::{
-    __private::{Begin, Definition, with_core},
+    __private::{Begin, Definition, core_of},
     builder::{Cache, share},
     cache::{BoxedLoad, Call, Core, Key, Kind, Members, Started, Typed, begin, ride_batch},
     error::SharedError,
@@ -279,7 +279,7 @@ where
     I: Hash + Eq + Clone,
     Q: KeyRef,
 {
-    with_core(definition.function(), scope, |core| begin_in_core(core, kind, ids, key))
+    begin_in_core(&*core_of(definition.function(), scope), kind, ids, key)
 }
 
 fn begin_in_core<'a, E, I, Q, O>(

@@ -60,6 +60,14 @@ impl<Q: KeyRef> AnyKeyRef for Q {
     }
 }
 
+/// A value, or an error, whose type is not needed any more.
+pub(crate) fn erase<V: Send + Sync + 'static, F: Send + Sync + 'static>(value: Result<V, F>) -> Stored {
+    match value {
+        Ok(value) => Ok(Arc::new(value)),
+        Err(failure) => Err(Arc::new(failure)),
+    }
+}
+
 /// The value itself. `T` must be its type.
 pub(crate) fn take<T: Clone + Send + Sync + 'static>(value: AnyValue) -> T {
     match value.downcast::<T>() {

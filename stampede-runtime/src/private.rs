@@ -156,16 +156,15 @@ impl<O: Outcome> fmt::Debug for Function<'_, O> {
     }
 }
 
-/// Has `found` see the cache of the function in the scope that applies.
-pub(crate) fn with_core<K: Key, O: Outcome, R>(
+/// The cache of the function in the scope that applies.
+pub(crate) fn core_of<K: Key, O: Outcome>(
     function: Function<'_, O>,
     scope: Option<&CacheScope>,
-    found: impl FnOnce(&Core<Typed<K, O>>) -> R,
-) -> R {
-    match cache_of::<K, O>(function, scope).as_any().downcast_ref() {
-        Some(core) => found(core),
+) -> Arc<Core<Typed<K, O>>> {
+    match cache_of::<K, O>(function, scope).into_any().downcast() {
+        Ok(core) => core,
         // One definition is used with one key expression: the macro's.
-        None => unreachable!("the cache of {} was made with other types", function.site.name()),
+        Err(_) => unreachable!("the cache of {} was made with other types", function.site.name()),
     }
 }
 
@@ -203,22 +202,19 @@ pub fn begin<D: Definition, Q: KeyRef>(definition: &D, scope: Option<&CacheScope
 
 /// Compiled once for a key and a return type.
 fn begin_function<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
-    if scope.is_none() && context::is_plain() {
-        let first: Option<&Core<Typed<Q::Owned, O>>> = function.site.first(function.id);
-        if let Some(answer) = first.and_then(|core| cache::hit(core, key)) {
-            return Begin::Ready(answer);
-        }
+    let first = if scope.is_none() && context::is_plain() { function.site.first(function.id) } else { None };
+    match first {
+        Some(core) => begin_in(core, key),
+        None => begin_in(&*core_of(function, scope), key),
     }
-    begin_slowly(function, scope, key)
 }
 
-#[cold]
-#[inline(never)]
-fn begin_slowly<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
-    with_core(function, scope, |core: &Core<Typed<Q::Owned, O>>| match cache::begin(core, key) {
+#[inline]
+fn begin_in<O: Outcome, Q: KeyRef>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begun<O> {
+    match cache::begin(core, key) {
         Begin::Ready(answer) => Begin::Ready(answer),
         Begin::Load(call) => Begin::Load(Ticket::new(call, core.kind())),
-    })
+    }
 }
 
 /// The entry of a key.
@@ -235,13 +231,8 @@ fn entry_of_function<O: Outcome, Q: KeyRef>(
     scope: Option<&CacheScope>,
     key: &Q,
 ) -> Entry<'static, O::Value> {
-    loop {
-        // Only what is dropped between the two can't be kept; it is made anew then.
-        let kept = with_core(function, scope, |core: &Core<Typed<Q::Owned, O>>| core.keep());
-        if let Some(core) = kept {
-            return Entry::owned(core.hash(key), core, key.to_shared());
-        }
-    }
+    let core = core_of::<Q::Owned, O>(function, scope);
+    Entry::owned(core.hash(key), core, key.to_shared())
 }
 
 /// The entry, what is planted in it carrying these tags.

@@ -14,7 +14,6 @@ use std::{
 /// A cache of any type.
 pub(crate) trait AnyCache: Send + Sync {
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
-    fn as_any(&self) -> &dyn Any;
     fn name(&self) -> &str;
     fn policy(&self) -> &Policy;
     fn stats(&self) -> Stats;

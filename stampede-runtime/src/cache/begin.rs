@@ -8,7 +8,7 @@ use super::{
 use crate::{
     context::{self, Context, Tag},
     entry::Entry,
-    erased::{AnyKeyRef, AnyValue, SharedKey, Stored},
+    erased::{AnyKeyRef, Is, SharedKey, Stored, erase},
     flight::next_number,
     handle,
     key::KeyRef,
@@ -85,23 +85,29 @@ impl Intent {
     }
 }
 
-/// Answers a call that finds a fresh value, if nothing was entered around it: so most calls end.
+/// Answers a call from memory, or says what is to be done.
 #[inline]
-pub(crate) fn hit<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Option<O::Return> {
-    if !core.switch.is_normal() {
-        return None;
+pub(crate) fn begin<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
+    let plain = context::is_plain() && core.switch.is_normal();
+    match plain.then(|| core.fresh(key)).flatten() {
+        Some(value) => {
+            core.counters.hit(Hit::Fresh);
+            Begin::Ready(core.types.kind.outcome.close(value))
+        }
+        None => begin_slowly(core, key, plain),
     }
-    let value = core.fresh(key)?;
-    core.counters.hit(Hit::Fresh);
-    Some(core.types.kind.outcome.close(value))
 }
 
-/// Answers a call from memory, or says what is to be done.
+/// The same for a call that is no plain hit. `plain`: nothing was entered around it.
 #[cold]
 #[inline(never)]
-pub(crate) fn begin<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
+fn begin_slowly<Q: KeyRef, O: Outcome>(
+    core: &Core<Typed<Q::Owned, O>>,
+    key: &Q,
+    plain: bool,
+) -> Begin<O::Return, Call> {
     let hash = core.hash(key);
-    if context::is_plain() && core.switch.is_normal() {
+    if plain {
         return answer(core, hash, key, Intent::normal(), None);
     }
     let here = context::current();
@@ -126,13 +132,6 @@ fn answer<Q: KeyRef, O: Outcome>(
         return Begin::Load(core.any().call(hash, key, Intent { purpose: Purpose::Refresh { ready }, ..intent }, here));
     }
     Begin::Ready(core.types.kind.outcome.close(value))
-}
-
-fn erase<V: Send + Sync + 'static, F: Send + Sync + 'static>(value: Result<V, F>) -> Stored {
-    match value {
-        Ok(value) => Ok(Arc::new(value) as AnyValue),
-        Err(failure) => Err(Arc::new(failure) as AnyValue),
-    }
 }
 
 impl<K: Key, O: Outcome> Core<Typed<K, O>> {
@@ -196,7 +195,7 @@ impl AnyCore {
     }
 
     /// The refresh that was asked for is not coming: the next caller may ask.
-    pub(super) fn let_ask(&self, hash: u64, is: crate::erased::Is<'_>) {
+    pub(super) fn let_ask(&self, hash: u64, is: Is<'_>) {
         self.memory().get(hash, is, |seen| Entry::give_back(seen.entry));
     }
 }

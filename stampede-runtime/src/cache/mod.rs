@@ -35,7 +35,7 @@ use crate::{
 };
 pub(crate) use batch::{Members, ride_batch};
 pub use begin::Begin;
-pub(crate) use begin::{Call, begin, hit};
+pub(crate) use begin::{Call, begin};
 use hashbrown::DefaultHashBuilder;
 pub(crate) use load::{Answered, Job};
 pub(crate) use ride::{Answer, BoxedLoad, Ride, Started, Step};
@@ -163,10 +163,6 @@ impl AnyCore {
 
 impl<K: Key, O: Outcome> AnyCache for Core<Typed<K, O>> {
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
-
-    fn as_any(&self) -> &dyn Any {
         self
     }
 

@@ -3,14 +3,11 @@
 
 use crate::{
     clock::Nanos,
-    erased::{AnyValue, Item, Stored},
+    erased::{Item, Stored, erase},
 };
 use std::{
     any::Any,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 /// The places of one shard, whatever is in them.
@@ -103,10 +100,7 @@ where
 
     fn value(&self, index: u32) -> Option<Stored> {
         let (_, value) = self.get(index)?.item()?;
-        Some(match value {
-            Ok(value) => Ok(Arc::new(value.clone()) as AnyValue),
-            Err(failure) => Err(Arc::new(failure.clone()) as AnyValue),
-        })
+        Some(erase(value.clone()))
     }
 
     fn fill(&mut self, index: u32, until: Nanos, mut item: Item) {
