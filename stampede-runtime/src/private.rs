@@ -202,16 +202,20 @@ pub fn begin<D: Definition, Q: KeyRef>(definition: &D, scope: Option<&CacheScope
 
 /// Compiled once for a key and a return type.
 fn begin_function<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
-    let first = if scope.is_none() && context::is_plain() { function.site.first(function.id) } else { None };
-    match first {
-        Some(core) => begin_in(core, key),
-        None => begin_in(&*core_of(function, scope), key),
+    if scope.is_none() && context::is_plain() {
+        let first: Option<&Core<Typed<Q::Owned, O>>> = function.site.first(function.id);
+        if let Some(answer) = first.and_then(|core| cache::hit(core, key)) {
+            return Begin::Ready(answer);
+        }
     }
+    begin_slowly(function, scope, key)
 }
 
-#[inline]
-fn begin_in<O: Outcome, Q: KeyRef>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begun<O> {
-    match cache::begin(core, key) {
+#[cold]
+#[inline(never)]
+fn begin_slowly<O: Outcome, Q: KeyRef>(function: Function<'_, O>, scope: Option<&CacheScope>, key: &Q) -> Begun<O> {
+    let core = core_of(function, scope);
+    match cache::begin_slowly(&*core, key) {
         Begin::Ready(answer) => Begin::Ready(answer),
         Begin::Load(call) => Begin::Load(Ticket::new(call, core.kind())),
     }

@@ -85,29 +85,28 @@ impl Intent {
     }
 }
 
-/// Answers a call from memory, or says what is to be done.
+/// Answers a call that finds a fresh value, if nothing was entered around it: so most calls end.
 #[inline]
-pub(crate) fn begin<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
-    let plain = context::is_plain() && core.switch.is_normal();
-    match plain.then(|| core.fresh(key)).flatten() {
-        Some(value) => {
-            core.counters.hit(Hit::Fresh);
-            Begin::Ready(core.types.kind.outcome.close(value))
-        }
-        None => begin_slowly(core, key, plain),
+pub(crate) fn hit<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Option<O::Return> {
+    if !context::is_plain() || !core.switch.is_normal() {
+        return None;
     }
+    let value = core.fresh(key)?;
+    core.counters.hit(Hit::Fresh);
+    Some(core.types.kind.outcome.close(value))
 }
 
-/// The same for a call that is no plain hit. `plain`: nothing was entered around it.
+/// Answers a call from memory, or says what is to be done.
+pub(crate) fn begin<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
+    hit(core, key).map_or_else(|| begin_slowly(core, key), Begin::Ready)
+}
+
+/// The same for a call that is known to be no [`hit`].
 #[cold]
 #[inline(never)]
-fn begin_slowly<Q: KeyRef, O: Outcome>(
-    core: &Core<Typed<Q::Owned, O>>,
-    key: &Q,
-    plain: bool,
-) -> Begin<O::Return, Call> {
+pub(crate) fn begin_slowly<Q: KeyRef, O: Outcome>(core: &Core<Typed<Q::Owned, O>>, key: &Q) -> Begin<O::Return, Call> {
     let hash = core.hash(key);
-    if plain {
+    if context::is_plain() && core.switch.is_normal() {
         return answer(core, hash, key, Intent::normal(), None);
     }
     let here = context::current();

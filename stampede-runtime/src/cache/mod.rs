@@ -35,7 +35,7 @@ use crate::{
 };
 pub(crate) use batch::{Members, ride_batch};
 pub use begin::Begin;
-pub(crate) use begin::{Call, begin};
+pub(crate) use begin::{Call, begin, begin_slowly, hit};
 use hashbrown::DefaultHashBuilder;
 pub(crate) use load::{Answered, Job};
 pub(crate) use ride::{Answer, BoxedLoad, Ride, Started, Step};
